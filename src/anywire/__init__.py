@@ -1,0 +1,62 @@
+"""anywire connects any MCP client to any MCP server, over any wire.
+
+The short way: `Server` writes a server, `connect()` a client.  The long way: `anywire.wire` is
+JSON-RPC and its framings without I/O, `anywire.transport` carries it.  Names are loaded when they
+are first used; importing anywire alone costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from anywire._version import __version__
+
+if TYPE_CHECKING:
+    from anywire.client.client import Client
+    from anywire.client.connect import connect
+    from anywire.errors import AnywireError, DeadlineExceeded, PeerError, ProcessExited, TransportError
+    from anywire.server.context import Context
+    from anywire.server.result import ToolOutput
+    from anywire.server.server import Server
+    from anywire.wire.limits import Limits
+
+__all__ = (
+    "AnywireError",
+    "Client",
+    "Context",
+    "DeadlineExceeded",
+    "Limits",
+    "PeerError",
+    "ProcessExited",
+    "Server",
+    "ToolOutput",
+    "TransportError",
+    "__version__",
+    "connect",
+)
+
+_HOMES = {
+    "AnywireError": "anywire.errors",
+    "Client": "anywire.client.client",
+    "Context": "anywire.server.context",
+    "DeadlineExceeded": "anywire.errors",
+    "Limits": "anywire.wire.limits",
+    "PeerError": "anywire.errors",
+    "ProcessExited": "anywire.errors",
+    "Server": "anywire.server.server",
+    "ToolOutput": "anywire.server.result",
+    "TransportError": "anywire.errors",
+    "connect": "anywire.client.connect",
+}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'anywire' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

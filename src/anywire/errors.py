@@ -1,0 +1,134 @@
+"""Every exception anywire raises, on one page.
+
+The tree answers three questions at a glance: who is at fault (`LocalProtocolError` or
+`RemoteProtocolError`), what happened (the class), and what a peer should be told (the JSON-RPC
+`code` that the class owns, where one exists).
+
+Peer input never raises inside the core: it becomes a `Fault` value (`anywire.wire.message`).
+These exceptions are for the program that uses anywire.
+"""
+
+from __future__ import annotations
+
+__all__ = (
+    "AnywireError",
+    "ConfigError",
+    "ConnectFailed",
+    "DeadlineExceeded",
+    "LimitExceeded",
+    "LocalProtocolError",
+    "PeerError",
+    "ProcessExited",
+    "ProtocolError",
+    "RemoteProtocolError",
+    "RequestCancelled",
+    "SessionError",
+    "SpawnFailed",
+    "TransportBroken",
+    "TransportClosed",
+    "TransportError",
+)
+
+
+class AnywireError(Exception):
+    """Base of every exception that anywire raises by itself."""
+
+    #: The JSON-RPC error code a peer is told when this error answers its request.
+    code: int = -32603
+
+
+class ConfigError(AnywireError):
+    """The program asked for something that cannot be: a bad option, an unusable handler signature."""
+
+
+class ProtocolError(AnywireError):
+    """A rule of JSON-RPC or MCP was broken."""
+
+    code = -32600
+
+
+class LocalProtocolError(ProtocolError):
+    """This side was asked to break a rule, such as answering one request twice."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer broke a rule: its message could not be used."""
+
+
+class PeerError(AnywireError):
+    """The peer answered a request with a JSON-RPC error.
+
+    `code` and `message` are the peer's own; `data` is the raw JSON of the error's `data` member
+    (UTF-8 bytes) or None where the peer gave none.  All three pass through unchanged.
+    """
+
+    def __init__(self, code: int, message: str, data: bytes | None = None) -> None:
+        super().__init__(f"{message} (code {code})")
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class SessionError(AnywireError):
+    """The conversation is not in a state in which this can be done."""
+
+
+class LimitExceeded(AnywireError):
+    """A limit of `anywire.wire.limits` was reached; the text names the limit and the value."""
+
+    code = -32600
+
+
+class DeadlineExceeded(AnywireError, TimeoutError):
+    """No answer came in time; the text names the request and the number of seconds waited."""
+
+    code = -32603
+
+
+class RequestCancelled(AnywireError):
+    """The request was cancelled by this side before an answer came."""
+
+
+class TransportError(AnywireError):
+    """The wire itself failed."""
+
+
+class ConnectFailed(TransportError):
+    """No connection came about."""
+
+
+class TransportClosed(TransportError):
+    """The wire was closed, by either side, in order."""
+
+
+class TransportBroken(TransportError):
+    """The wire broke: a read or a write failed."""
+
+
+class SpawnFailed(ConnectFailed):
+    """The program could not be started; the text says which program and why."""
+
+
+class ProcessExited(TransportError):
+    """The child process ended.
+
+    `command` is what was run, `returncode` its exit code (negative: the signal that ended it;
+    None: not known), `stderr_tail` the last lines it wrote to stderr.
+    """
+
+    def __init__(self, command: str, returncode: int | None, stderr_tail: str = "") -> None:
+        self.command = command
+        self.returncode = returncode
+        self.stderr_tail = stderr_tail
+        super().__init__(self.describe())
+
+    def describe(self) -> str:
+        """Return one sentence: which program, how it ended, its last words."""
+        if self.returncode is None:
+            how = "closed its output"
+        elif self.returncode < 0:
+            how = f"was ended by signal {-self.returncode}"
+        else:
+            how = f"exited with code {self.returncode}"
+        words = self.stderr_tail.strip()
+        return f"{self.command} {how}" + (f"; its last words: {words}" if words else "")

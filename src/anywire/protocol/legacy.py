@@ -1,0 +1,125 @@
+"""The handshake era, 2024-11-05 to 2025-11-25: how a conversation opens and what it then allows.
+
+Specification: MCP `basic/lifecycle`, `basic/index#messages`, 2024-11-05 to 2025-11-25.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+from anywire.protocol.revisions import (
+    BATCH_REVISION,
+    MCP_LATEST_PROTOCOL_VERSION,
+    NULL_ID_REVISIONS,
+    negotiate_protocol_version,
+)
+from anywire.protocol.types.initialize import (
+    Implementation,
+    InitializeParams,
+    InitializeResult,
+    ServerCapabilities,
+)
+from anywire.wire.codec import decode_value, encode_value
+from anywire.wire.message import NULL_ID
+
+__all__ = ("ClientConversation", "ServerConversation", "ServerIdentity")
+
+_initialize_params = msgspec.json.Decoder(InitializeParams)
+_initialize_result = msgspec.json.Decoder(InitializeResult)
+
+
+class ServerIdentity(msgspec.Struct, frozen=True):
+    """What a server tells every client that initializes."""
+
+    info: Implementation
+    capabilities: ServerCapabilities
+    instructions: str | None = None
+
+
+class _Conversation:
+    """What both sides know once the handshake is done."""
+
+    def __init__(self) -> None:
+        #: The revision agreed on, None before the handshake.
+        self.revision: str | None = None
+
+    @property
+    def batches(self) -> bool:
+        """Whether a message may be an array of messages."""
+        return self.revision == BATCH_REVISION
+
+    @property
+    def null_id(self) -> bytes | None:
+        """The id written in an error whose request could not be read; None: the member is left out."""
+        return NULL_ID if self.revision is None or self.revision in NULL_ID_REVISIONS else None
+
+
+class ServerConversation(_Conversation):
+    """The server's side of one conversation.
+
+    There is no gate: requests before `initialize` are served, and it may be repeated, since real
+    clients do both.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: Who the client says it is.
+        self.client_info = Implementation()
+        #: The client's capabilities, raw JSON.
+        self.client_capabilities = b"{}"
+
+    def initialize(self, params: bytes | None, identity: ServerIdentity) -> bytes:
+        """Agree on a revision and return the raw result of `initialize`; bad params do not matter."""
+        try:
+            client = decode_value(params or b"{}", InitializeParams, _initialize_params)
+        except msgspec.MsgspecError:
+            client = InitializeParams(_requested_version(params))
+        self.revision = negotiate_protocol_version(client.protocol_version)
+        self.client_info = client.client_info
+        self.client_capabilities = bytes(client.capabilities)
+        result = InitializeResult(
+            protocol_version=self.revision,
+            capabilities=Raw(encode_value(identity.capabilities)),
+            server_info=identity.info,
+            instructions=identity.instructions or msgspec.UNSET,
+        )
+        return encode_value(result)
+
+
+class ClientConversation(_Conversation):
+    """The client's side of one conversation."""
+
+    def __init__(self, info: Implementation, capabilities: bytes = b"{}") -> None:
+        super().__init__()
+        self._info = info
+        self._capabilities = capabilities
+        #: What the server said of itself, None before it did.
+        self.server: InitializeResult | None = None
+
+    def initialize_params(self, version: str = MCP_LATEST_PROTOCOL_VERSION) -> bytes:
+        """Return the raw params of `initialize`."""
+        return encode_value(InitializeParams(version, Raw(self._capabilities), self._info))
+
+    def initialized(self, result: bytes) -> None:
+        """Take the raw result of `initialize`.
+
+        Raises `msgspec.MsgspecError` for a result that cannot be read, `ValueError` for a revision
+        that we do not speak: the specification wants the client to disconnect then.
+        """
+        server = decode_value(result, InitializeResult, _initialize_result)
+        if negotiate_protocol_version(server.protocol_version) != server.protocol_version:
+            raise ValueError(f"the server answered with the unknown revision {server.protocol_version!r}")
+        self.server, self.revision = server, server.protocol_version
+
+
+class _VersionOnly(msgspec.Struct):
+    protocol_version: object = msgspec.field(default=None, name="protocolVersion")
+
+
+def _requested_version(params: bytes | None) -> object:
+    """Read the version from params whose other members are unusable."""
+    try:
+        return decode_value(params or b"{}", _VersionOnly).protocol_version
+    except msgspec.MsgspecError:
+        return None

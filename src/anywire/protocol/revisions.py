@@ -1,0 +1,38 @@
+"""The revisions of the handshake era, and how two sides agree on one.
+
+Specification: MCP `basic/lifecycle#version-negotiation`, 2024-11-05 to 2025-11-25.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = (
+    "BATCH_REVISION",
+    "MCP_LATEST_PROTOCOL_VERSION",
+    "MCP_PROTOCOL_VERSIONS",
+    "NULL_ID_REVISIONS",
+    "negotiate_protocol_version",
+)
+
+#: The revisions that open with a handshake, newest first.
+MCP_PROTOCOL_VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+
+#: The version answered to a client that asks for one we do not speak.
+MCP_LATEST_PROTOCOL_VERSION: Final = MCP_PROTOCOL_VERSIONS[0]
+
+#: The one revision in which a message may be an array of messages.
+BATCH_REVISION: Final = "2025-03-26"
+
+#: The revisions whose schema wants an `id` in every error; later ones leave an unreadable id out.
+NULL_ID_REVISIONS: Final = frozenset({"2025-06-18", "2025-03-26", "2024-11-05"})
+
+
+def negotiate_protocol_version(requested: object = None) -> str:
+    """Return the version that answers `initialize`: the requested one if we speak it, else our latest.
+
+    Anything may be passed (absent, null, a number, an unknown string); nothing raises.
+    """
+    if isinstance(requested, str) and requested in MCP_PROTOCOL_VERSIONS:
+        return requested
+    return MCP_LATEST_PROTOCOL_VERSION

@@ -1,0 +1,3 @@
+"""Typed params and results, one file a feature."""
+
+__all__ = ()

@@ -1,0 +1,119 @@
+"""One incoming request from its arrival to its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from anywire.errors import TransportClosed
+from anywire.protocol.types.initialize import Implementation
+from anywire.protocol.types.logging import LogLevel, is_logged
+from anywire.wire.codec import decode_value, encode_value
+from anywire.wire.message import Notification, id_key
+
+if TYPE_CHECKING:
+    from anywire.server.session import ServerSession
+
+__all__ = ("Exchange",)
+
+
+class _Meta(msgspec.Struct):
+    progress_token: Raw | UnsetType = msgspec.field(default=UNSET, name="progressToken")
+
+
+class _Progress(msgspec.Struct, omit_defaults=True):
+    progressToken: Raw
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
+class _LogMessage(msgspec.Struct, omit_defaults=True):
+    level: LogLevel
+    data: object
+    logger: str | None = None
+
+
+class Exchange:
+    """What is known of a request while it is being served; `Context` is a handler's view of it.
+
+    Nothing is sent for it after its answer, or once it has been cancelled.
+    """
+
+    __slots__ = ("_session", "_token", "cancel_reason", "cancelled", "done", "id", "meta", "task")
+
+    def __init__(self, session: ServerSession, id: bytes, meta: bytes) -> None:
+        self._session = session
+        self._token: bytes | None | UnsetType = UNSET
+        #: The request's id, raw JSON.
+        self.id = id
+        #: The request's `_meta`, raw JSON.
+        self.meta = meta
+        #: The client has withdrawn the request ...
+        self.cancelled = False
+        #: ... and this is why.
+        self.cancel_reason = ""
+        #: The answer has been sent.
+        self.done = False
+        #: The task that serves it, None while it runs in place.
+        self.task: asyncio.Task[None] | None = None
+
+    @property
+    def key(self) -> bytes:
+        """The id as a key of tables."""
+        return id_key(self.id)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that serves the request."""
+        return self._session.loop
+
+    @property
+    def client(self) -> Implementation:
+        """Who the client says it is."""
+        return self._session.conversation.client_info
+
+    @property
+    def revision(self) -> str | None:
+        """The revision of the conversation."""
+        return self._session.conversation.revision
+
+    @property
+    def progress_token(self) -> bytes | None:
+        """The token under which the client wants progress, raw JSON, or None."""
+        if isinstance(self._token, UnsetType):
+            try:
+                token = decode_value(self.meta, _Meta).progress_token
+            except msgspec.MsgspecError:
+                token = UNSET
+            self._token = None if isinstance(token, UnsetType) else bytes(token)
+        return self._token
+
+    def cancel(self, reason: str) -> None:
+        """The client has withdrawn the request: stop its handler."""
+        self.cancelled = True
+        self.cancel_reason = reason
+        if self.task is not None:
+            self.task.cancel(reason)
+
+    async def progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Report progress on the request, if the client wants to hear of it."""
+        token = self.progress_token
+        if token is not None:
+            await self._notify("notifications/progress", _Progress(Raw(token), progress, total, message))
+
+    async def log(self, level: LogLevel, data: object, logger: str | None) -> None:
+        """Send a log message on behalf of the request, if the client wants messages of that level."""
+        if is_logged(level, self._session.log_level):
+            await self._notify("notifications/message", _LogMessage(level, data, logger))
+
+    async def _notify(self, method: str, params: msgspec.Struct) -> None:
+        if self.done or self.cancelled or self._session.transport.closed:
+            return
+        try:
+            await self._session.transport.send(Notification(method, encode_value(params)), related=self.id)
+        except TransportClosed:
+            return  # the client has gone; the handler will hear of it by its cancellation

@@ -1,0 +1,67 @@
+"""From what a handler returned to the bytes of a `tools/call` result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from anywire.protocol.types.content import ContentBlock, ImageContent, TextContent
+from anywire.protocol.types.tools import CallToolResult
+from anywire.wire.codec import encode_value
+
+__all__ = ("ToolOutput", "encode_failure", "encode_output")
+
+
+class ToolOutput(msgspec.Struct, frozen=True):
+    """A tool's answer with more than text.
+
+    `attachments` are `data:image/…;base64,…` URIs, each of which becomes an image block after the
+    text; other URIs are left out.  `metadata` is for the program itself and never leaves it.
+    """
+
+    text: str = ""
+    attachments: tuple[str, ...] = ()
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+
+
+def encode_output(value: object) -> bytes:
+    """Write a handler's return value as a raw result.
+
+    A string is one text block, None no block, a `ToolOutput` or a block is itself, a list that holds
+    blocks is those; anything else is its JSON as one text block.  Raises `TypeError` for what has no
+    JSON.
+    """
+    if type(value) is str:
+        return b'{"content":[{"type":"text","text":%b}]}' % encode_value(value)
+    return encode_value(CallToolResult(_blocks(value)))
+
+
+def encode_failure(text: str) -> bytes:
+    """Write the result of a call that failed: `isError`, with a text that says why."""
+    return encode_value(CallToolResult([TextContent(text)], is_error=True))
+
+
+def _blocks(value: object) -> list[ContentBlock]:
+    match value:
+        case None:
+            return []
+        case TextContent() | ImageContent():
+            return [value]
+        case str():
+            return [TextContent(value)]
+        case ToolOutput():
+            images = map(ImageContent.from_data_uri, value.attachments)
+            return [TextContent(value.text), *(image for image in images if image is not None)]
+        case list() | tuple():
+            return _blocks_of_items(value)  # pyright: ignore[reportUnknownArgumentType] a handler's own list
+        case _:
+            return [TextContent(encode_value(value).decode())]
+
+
+def _blocks_of_items(items: Iterable[object]) -> list[ContentBlock]:
+    items = list(items)
+    if any(isinstance(item, TextContent | ImageContent) for item in items):
+        return [block for item in items for block in _blocks(item)]
+    return [TextContent(encode_value(items).decode())]

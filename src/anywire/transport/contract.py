@@ -1,0 +1,94 @@
+"""What a transport is, and what accepts one.
+
+Everything above (sessions, bridges) speaks to this contract and to no wire in particular;
+`anywire.testing.check_transport` proves that an implementation keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+from anywire.errors import AnywireError, TransportClosed
+from anywire.wire.message import Batch, Fault, Message
+
+__all__ = ("Accept", "Callbacks", "Listener", "Transport", "ignore", "refuse_when_closed")
+
+
+def ignore(*_: object) -> None:
+    """Do nothing: what a callback is before somebody listens."""
+
+
+class Callbacks:
+    """What a transport calls, from the event loop, one call at a time and in order of arrival.
+
+    They are set before `start()` and do not block.  An exception that one raises is a fault of the
+    program and goes to the loop's exception handler; it does not stop the transport.
+    """
+
+    def __init__(self) -> None:
+        #: A message, or a batch of them, has come in.
+        self.on_message: Callable[[Message | Batch], None] = ignore
+        #: Something came in that is no message (a `Fault`), or a part of the wire failed.
+        self.on_error: Callable[[Fault | AnywireError], None] = ignore
+        #: The peer will send no more; what is owed to it can still be sent.  At most once.
+        self.on_end: Callable[[], None] = ignore
+        #: The transport is closed; the error says why when it was not in order.  Exactly once.
+        self.on_close: Callable[[AnywireError | None], None] = ignore
+
+
+class Transport(Protocol):
+    """One conversation's way to its peer and back."""
+
+    callbacks: Callbacks
+
+    @property
+    def closed(self) -> bool:
+        """True from the moment `close()` was called or the wire ended."""
+        ...
+
+    async def start(self) -> None:
+        """Open the wire.  Nothing is received before; called once.  Raises `ConnectFailed`."""
+        ...
+
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send a message; return when there is room for the next.
+
+        `related` is the raw id of the peer's request on whose behalf it is sent; a pipe ignores it,
+        a wire with several streams picks the stream by it.  Messages go out in the order of the
+        calls.  Raises `TransportClosed` after the end.
+        """
+        ...
+
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send a message without waiting for room: the path of replies.  Otherwise as `send`."""
+        ...
+
+    async def close(self) -> None:
+        """Write what was sent, end the wire, free everything.
+
+        Idempotent, callable from any task, bounded in time; returns when `on_close` has fired.
+        """
+        ...
+
+
+#: What takes a new conversation from a listener.
+Accept: TypeAlias = Callable[[Transport], None]
+
+
+class Listener(Protocol):
+    """Accepts conversations: a pipe has one, an HTTP server many."""
+
+    async def serve(self, accept: Accept) -> None:
+        """Hand each new conversation's transport (not started) to `accept`, until closed."""
+        ...
+
+    async def close(self) -> None:
+        """Accept no more and end what was accepted.  Idempotent."""
+        ...
+
+
+def refuse_when_closed(closed: bool, name: str) -> None:
+    """Raise `TransportClosed` for a send after the end."""
+    if closed:
+        raise TransportClosed(f"{name} is closed")

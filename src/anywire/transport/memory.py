@@ -1,0 +1,149 @@
+"""Two transports in one process, back to back.
+
+Messages are handed over as they are, without bytes in between, in order, from the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from anywire.errors import ConnectFailed
+from anywire.transport.contract import Accept, Callbacks, refuse_when_closed
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import Batch, Message
+
+__all__ = ("MemoryListener", "MemoryTransport", "memory_pair")
+
+
+class MemoryTransport:
+    """One end of a pair.  See `anywire.transport.contract.Transport`."""
+
+    def __init__(self, name: str = "memory", limits: Limits = DEFAULT_LIMITS) -> None:
+        self.callbacks = Callbacks()
+        self.name = name
+        self.other: MemoryTransport | None = None
+        self._inbox: deque[Message | Batch] = deque()
+        self._high = limits.requests_in_flight
+        self._room = asyncio.Event()
+        self._room.set()
+        self._scheduled = False
+        self._started = False
+        self._closed = False
+        self._ended = False
+
+    @property
+    def closed(self) -> bool:
+        """True once `close()` was called or the other end closed and everything was received."""
+        return self._closed
+
+    async def start(self) -> None:
+        """Receive what was sent meanwhile, and go on receiving."""
+        self._started = True
+        self._schedule()
+
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Hand a message to the other end."""
+        refuse_when_closed(self._closed, self.name)
+        assert self.other is not None
+        self.other.take(message)
+
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Hand a message over, and wait while the other end has too many."""
+        self.post(message, related)
+        assert self.other is not None
+        await self.other.room()
+
+    def take(self, message: Message | Batch) -> None:
+        """Receive a message from the other end; dropped after the end, as a pipe would."""
+        if self._closed:
+            return
+        self._inbox.append(message)
+        if len(self._inbox) > self._high:
+            self._room.clear()
+        self._schedule()
+
+    async def room(self) -> None:
+        """Wait until the inbox has room."""
+        await self._room.wait()
+
+    async def close(self) -> None:
+        """End both directions: what was sent is delivered, then the other end hears the end."""
+        if self._closed:
+            return
+        self._closed = True
+        self._inbox.clear()
+        self._room.set()
+        assert self.other is not None
+        self.other.end()
+        self._call(self.callbacks.on_close, None)
+
+    def end(self) -> None:
+        """The other end sends no more."""
+        if not self._ended:
+            self._ended = True
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if self._started and not self._scheduled and (self._inbox or self._ended):
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._deliver)
+
+    def _deliver(self) -> None:
+        self._scheduled = False
+        for _ in range(len(self._inbox)):
+            if not self._inbox:
+                break  # closed by a callback
+            self._call(self.callbacks.on_message, self._inbox.popleft())
+        self._room.set()
+        if self._inbox:
+            self._schedule()
+        elif self._ended and not self._closed:
+            self._ended = False
+            self._call(self.callbacks.on_end)
+
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        try:
+            callback(*arguments)
+        except Exception as error:  # noqa: BLE001 a callback's fault must not stop the wire
+            context = {"message": f"a callback of {self.name} failed", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
+
+
+def memory_pair(limits: Limits = DEFAULT_LIMITS) -> tuple[MemoryTransport, MemoryTransport]:
+    """Return two transports that are each other's peer: the client's end and the server's."""
+    client, server = MemoryTransport("memory (client)", limits), MemoryTransport("memory (server)", limits)
+    client.other, server.other = server, client
+    return client, server
+
+
+class MemoryListener:
+    """Accepts conversations from within the process, any number of them."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._accept: Accept | None = None
+        self._closed = asyncio.Event()
+        self._accepted: list[MemoryTransport] = []
+
+    def connect(self) -> MemoryTransport:
+        """Open a conversation and return the client's end.  Raises `ConnectFailed` when nobody serves."""
+        if self._accept is None or self._closed.is_set():
+            raise ConnectFailed("nobody serves this listener")
+        client, server = memory_pair(self._limits)
+        self._accepted.append(server)
+        self._accept(server)
+        return client
+
+    async def serve(self, accept: Accept) -> None:
+        """Hand each conversation to `accept` until `close()`."""
+        self._accept = accept
+        await self._closed.wait()
+
+    async def close(self) -> None:
+        """Accept no more, end what was accepted."""
+        self._closed.set()
+        for transport in self._accepted:
+            await transport.close()
+

@@ -1,0 +1,110 @@
+"""The serving end of stdio: this process's own stdin and stdout.
+
+The framing is the client's: the first bytes decide, and it holds in both directions.  Reading stops
+while too much waits to be written, so that a client which does not read cannot make us grow.
+
+Specification: MCP `basic/transports#stdio`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from anywire.errors import AnywireError, TransportBroken
+from anywire.transport.contract import Accept
+from anywire.transport.posix_fds import FdReader, FdWriter
+from anywire.transport.stdio_claim import StdioClaim, claim_stdio
+from anywire.transport.stream import StreamTransport
+from anywire.wire.detect import DetectingFramer, new_framer
+from anywire.wire.framing import Framing
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+
+__all__ = ("StdioListener", "StdioServerTransport")
+
+
+class StdioServerTransport(StreamTransport):
+    """Serves the one client at the other end of two descriptors; owns them from `start()` on."""
+
+    def __init__(
+        self, read_fd: int, write_fd: int, *, framing: Framing | None = None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        framer = DetectingFramer(limits) if framing is None else new_framer(framing, limits)
+        super().__init__("stdio", framer, limits)
+        self._fds = (read_fd, write_fd)
+        self._reader: FdReader | None = None
+        self._fd_writer: FdWriter | None = None
+        self._closed_event = asyncio.Event()
+        self._broken: AnywireError | None = None
+
+    async def start(self) -> None:
+        """Begin to read."""
+        read_fd, write_fd = self._fds
+        self._fd_writer = FdWriter(write_fd, self._limits.write_low_bytes, self.room_again, self._output_broken)
+        self.attach(self._fd_writer)
+        self._reader = FdReader(read_fd, self.receive, self.receive_end)
+        self._reader.resume()
+
+    async def close(self) -> None:
+        """Write what was sent (bounded), then close both descriptors."""
+        if self._fd_writer is None or self._reader is None:
+            self.fire_close(None)
+            return
+        if self._closing:
+            await self._closed_event.wait()
+            return
+        self._closing = True
+        self.flush()
+        self._reader.close()
+        if not await self._fd_writer.drain(self._limits.shutdown_seconds) and self._broken is None:
+            self._broken = TransportBroken(f"{self._fd_writer.buffered} bytes of replies were not read in time")
+        self._fd_writer.close()
+        self.fire_close(self._broken)
+        self._closed_event.set()
+
+    def writing_paused(self) -> None:
+        """Stop reading: the client does not read either."""
+        if self._reader is not None:
+            self._reader.pause()
+
+    def writing_resumed(self) -> None:
+        """Read on."""
+        if self._reader is not None and not self._closing:
+            self._reader.resume()
+
+    def _output_broken(self, error: OSError) -> None:
+        self._broken = TransportBroken(f"{self.name}: replies cannot be written: {error}")
+        self.callbacks.on_error(self._broken)
+        if self._reader is not None:
+            self._reader.close()
+        self.receive_end()
+
+
+class StdioListener:
+    """Accepts the one conversation that a process has on its own stdio."""
+
+    def __init__(
+        self,
+        claim: StdioClaim | None = None,
+        *,
+        framing: Framing | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._claim = claim or claim_stdio()
+        self._framing = framing
+        self._limits = limits
+        self._transport: StdioServerTransport | None = None
+
+    def open(self) -> StdioServerTransport:
+        """Take the descriptors and return the transport, not started."""
+        read_fd, write_fd = self._claim.take()
+        self._transport = StdioServerTransport(read_fd, write_fd, framing=self._framing, limits=self._limits)
+        return self._transport
+
+    async def serve(self, accept: Accept) -> None:
+        """Hand over the one conversation."""
+        accept(self.open())
+
+    async def close(self) -> None:
+        """End the conversation."""
+        if self._transport is not None:
+            await self._transport.close()

@@ -1,0 +1,161 @@
+"""Messages over a stream of bytes: what every stdio-like transport shares.
+
+Bytes come in through `receive` and `receive_end`, go out through a `ByteWriter`; in between are a
+framer, the codec and the outbox.  Who owns the bytes (this process's own stdio, a child's pipes)
+is the subclass's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from anywire.errors import AnywireError, TransportClosed
+from anywire.transport.contract import Callbacks, refuse_when_closed
+from anywire.transport.outbox import Outbox
+from anywire.wire.codec import decode, encode, encode_batch
+from anywire.wire.framing import Framer
+from anywire.wire.limits import Limits
+from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Response
+
+__all__ = ("ByteWriter", "StreamTransport")
+
+
+class ByteWriter(Protocol):
+    """Where the bytes go."""
+
+    def write(self, data: bytes) -> None:
+        """Write, or keep for later; never blocks, never raises.  After a failure it drops the data."""
+        ...
+
+    @property
+    def buffered(self) -> int:
+        """The number of bytes that wait to be written."""
+        ...
+
+
+class StreamTransport:
+    """A transport over one stream of bytes; see `anywire.transport.contract.Transport`."""
+
+    def __init__(self, name: str, framer: Framer, limits: Limits) -> None:
+        self.callbacks = Callbacks()
+        #: What this wire is called in errors.
+        self.name = name
+        self._framer = framer
+        self._limits = limits
+        self._writer: ByteWriter | None = None
+        self._outbox: Outbox | None = None
+        self._closing = False
+        self._ended = False
+        self._closed_with: AnywireError | None = None
+        self._on_close_fired = False
+        self._room = asyncio.Event()
+        self._room.set()
+
+    @property
+    def closed(self) -> bool:
+        """True from the moment the wire began to end."""
+        return self._closing
+
+    def attach(self, writer: ByteWriter) -> None:
+        """Take the writer; called once, from `start()`."""
+        self._writer = writer
+        self._outbox = Outbox(self._write, self._limits)
+
+    # In.
+
+    def receive(self, chunk: bytes) -> None:
+        """Take bytes of the peer and hand on the messages they complete."""
+        self._deliver(self._framer.feed(chunk))
+
+    def receive_end(self) -> None:
+        """The peer's bytes have ended: hand on what was pending, then the end."""
+        if self._ended:
+            return
+        self._ended = True
+        self._deliver(self._framer.end())
+        if not self._on_close_fired:
+            self._call(self.callbacks.on_end)
+
+    def _deliver(self, frames: list[bytes | Fault]) -> None:
+        outbox, callbacks, limits = self._outbox, self.callbacks, self._limits
+        assert outbox is not None, "bytes came in before start()"
+        outbox.hold()
+        for frame in frames:
+            message = frame if isinstance(frame, Fault) else decode(frame, limits)
+            try:
+                if isinstance(message, Fault):
+                    callbacks.on_error(message)
+                else:
+                    callbacks.on_message(message)
+            except Exception as error:  # noqa: BLE001 a callback's fault must not stop the stream
+                self._report(error)
+        outbox.release()
+
+    # Out.
+
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send without waiting for room."""
+        refuse_when_closed(self._closing, self.name)
+        assert self._outbox is not None, "post() before start()"
+        body = encode(message) if not isinstance(message, Batch) else message.frame or _batch(message)
+        urgent = not isinstance(message, Response | ErrorResponse)
+        self._outbox.put(self._framer.frame(body), urgent)
+
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send, and wait until there is room for the next message."""
+        self.post(message, related)
+        if not self._room.is_set():
+            await self._room.wait()
+            if self._closing and self._closed_with is not None:
+                raise TransportClosed(f"{self.name} is closed: {self._closed_with}")
+
+    def _write(self, data: bytes) -> None:
+        assert self._writer is not None
+        self._writer.write(data)
+        if self._writer.buffered > self._limits.write_high_bytes and self._room.is_set():
+            self._room.clear()
+            self.writing_paused()
+
+    def room_again(self) -> None:
+        """The writer has sunk below the low mark, or is gone: let senders go on."""
+        if not self._room.is_set():
+            self._room.set()
+            self.writing_resumed()
+
+    def writing_paused(self) -> None:
+        """Called when too much waits to be written; the serving side stops reading here."""
+
+    def writing_resumed(self) -> None:
+        """Called when there is room again."""
+
+    # The end.
+
+    def fire_close(self, error: AnywireError | None) -> None:
+        """Report the end of the wire, once."""
+        self._closing = True
+        self._closed_with = self._closed_with or error
+        self.room_again()
+        if not self._on_close_fired:
+            self._on_close_fired = True
+            self._call(self.callbacks.on_close, error)
+
+    def flush(self) -> None:
+        """Hand everything that has gathered to the writer."""
+        if self._outbox is not None:
+            self._outbox.flush()
+
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        try:
+            callback(*arguments)
+        except Exception as error:  # noqa: BLE001 a callback's fault must not stop the stream
+            self._report(error)
+
+    def _report(self, error: Exception) -> None:
+        context = {"message": f"a callback of {self.name} failed", "exception": error}
+        asyncio.get_running_loop().call_exception_handler(context)
+
+
+def _batch(batch: Batch) -> bytes:
+    return encode_batch([item for item in batch.items if not isinstance(item, Fault)])

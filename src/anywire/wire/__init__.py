@@ -1,0 +1,3 @@
+"""JSON-RPC and its framings: knows no MCP, does no I/O, never raises on what a peer sends."""
+
+__all__ = ()

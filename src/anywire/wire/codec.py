@@ -1,0 +1,353 @@
+r"""Bytes to message and back.
+
+`decode` turns one frame into a message, a batch or a fault, and never raises.  The usual frame
+takes one pass of the fast decoder; whatever is unusual takes the careful path, which scans the
+envelope by itself.  Both agree on every frame that the fast one accepts.
+
+What is decided here, once:
+
+* `-32700` answers what is not JSON or not UTF-8, `-32600` what is JSON but no message.
+* The id is echoed whenever it could be read, also from a message that is cut or malformed later.
+* A message with `result` or `error` is never answered.
+* A byte order mark and white space around a message are tolerated.
+* NaN and Infinity are not JSON.  Integers of any length pass, as the bytes they are.
+* A lone surrogate escape (`\ud800`) is JSON and passes a relay; a typed reader sees U+FFFD.
+* Nesting beyond `Limits.depth` is refused.
+* A second `id`, `method`, `jsonrpc`, `params`, `result` or `error` is refused: two readers could
+  take two different messages from it.  Other duplicates are the business of whoever reads them.
+* A batch is one value with its items; who accepts batches is decided above.
+
+Specification: JSON-RPC 2.0 §4–6; MCP 2025-03-26 `basic/index#batching`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import (
+    Batch,
+    ErrorResponse,
+    Fault,
+    FaultKind,
+    Message,
+    Notification,
+    Request,
+    Response,
+)
+from anywire.wire.scan import Scan, depth_exceeds, replace_lone_surrogates, scan_object, syntax_error
+
+__all__ = ("body", "decode", "decode_value", "encode", "encode_batch", "encode_value", "fault_from_excerpt")
+
+T = TypeVar("T")
+
+_ENVELOPE_NAMES = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_QUOTED_NAMES = tuple(f'"{name}"'.encode() for name in sorted(_ENVELOPE_NAMES))
+_BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r\n"
+_ID_START = frozenset(b'"-0123456789')
+
+# The length of the members that a message has around their values, when nothing is between them:
+# a frame of exactly that length has no white space, no unknown member and no member twice.
+_BARE = len('{"jsonrpc":"2.0"}')
+_ID = len(',"id":')
+_METHOD = len(',"method":""')
+_PARAMS = len(',"params":')
+_RESULT = len(',"result":')
+_ERROR = len(',"error":')
+
+
+class _Envelope(msgspec.Struct):
+    jsonrpc: str | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+_decode_envelope = msgspec.json.Decoder(_Envelope).decode
+_decode_items = msgspec.json.Decoder(list[Raw]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def decode(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Message | Batch | Fault:
+    """Turn one frame (a JSON text, UTF-8) into a message, a batch or a fault.  Never raises."""
+    try:
+        envelope = _decode_envelope(frame)
+        if not frame.isascii():
+            frame.decode()
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return _decode_carefully(frame, limits)
+    if envelope.jsonrpc != "2.0" or (len(frame) > 2 * limits.depth and depth_exceeds(frame, limits.depth)):
+        return _decode_carefully(frame, limits)
+    message, bare_size = _from_envelope(envelope, frame)
+    if message is None or (bare_size != len(frame) and _may_repeat_a_name(frame)):
+        return _decode_carefully(frame, limits)
+    return message
+
+
+def _from_envelope(envelope: _Envelope, frame: bytes) -> tuple[Message | None, int]:
+    """Build the message of a well-formed envelope, with the size it has when written bare."""
+    id, method, result = envelope.id, envelope.method, envelope.result
+    if method is not UNSET:
+        if not method or result is not UNSET or envelope.error is not UNSET:
+            return None, 0
+        params = None if envelope.params is UNSET else bytes(envelope.params)
+        size = _BARE + _METHOD + len(method) + (0 if params is None else _PARAMS + len(params))
+        if id is UNSET:
+            return Notification(method, params, frame), size
+        token = bytes(id)
+        if token[0] not in _ID_START:
+            return None, 0
+        return Request(token, method, params, frame), size + _ID + len(token)
+    if id is UNSET:
+        return None, 0
+    token = bytes(id)
+    if result is UNSET or envelope.error is not UNSET or token[0] not in _ID_START:
+        return None, 0
+    raw = bytes(result)
+    return Response(token, raw, frame), _BARE + _ID + len(token) + _RESULT + len(raw)
+
+
+def _may_repeat_a_name(frame: bytes) -> bool:
+    return b"\\u" in frame or any(frame.count(name) > 1 for name in _QUOTED_NAMES)
+
+
+def _decode_carefully(frame: bytes, limits: Limits) -> Message | Batch | Fault:
+    text = frame.strip(_SPACE)
+    if text.startswith(_BOM):
+        text = text[len(_BOM) :].strip(_SPACE)
+    scan = scan_object(text)
+    trouble = _not_json(text, limits)
+    if trouble is not None:
+        return _fault(FaultKind.PARSE_ERROR, trouble[0], text, scan, limits, trouble[1])
+    if text[:1] == b"[":
+        return _decode_batch(text, limits)
+    if text[:1] != b"{":
+        return _fault(FaultKind.INVALID_REQUEST, "a message is a JSON object", text, scan, limits)
+    repeated = scan.duplicates(_ENVELOPE_NAMES)
+    if repeated:
+        return _fault(FaultKind.INVALID_REQUEST, f"member {repeated[0]!r} occurs twice", text, scan, limits)
+    return _from_scan(text, scan, limits)
+
+
+def _not_json(text: bytes, limits: Limits) -> tuple[str, int] | None:
+    """Say why a text is not acceptable JSON, and where; None when it is."""
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return "not valid UTF-8", error.start
+    if depth_exceeds(text, limits.depth):
+        return f"nested deeper than {limits.depth} levels", -1
+    return syntax_error(text)
+
+
+def _from_scan(text: bytes, scan: Scan, limits: Limits) -> Message | Fault:
+    """Build the message of an object that is JSON, or say which member is wrong."""
+    values = {member.name: text[member.value_start : member.value_end] for member in scan.members}
+    for name, other in (("error", "result"), ("result", "error")):
+        if values.get(name) == b"null" and other in values:
+            del values[name]  # peers raised on JSON-RPC 1.0 write both, one of them null
+    wrong = _wrong_member(values)
+    if wrong is not None:
+        return _fault(FaultKind.INVALID_REQUEST, wrong, text, scan, limits)
+    id = values.get("id")
+    if "method" in values:
+        method = decode_value(values["method"], str)
+        if id is None:
+            return Notification(method, values.get("params"), text)
+        return Request(id, method, values.get("params"), text)
+    if "error" in values:
+        return ErrorResponse(id, values["error"], text)
+    return Response(id or b"", values["result"], text)
+
+
+def _wrong_member(values: Mapping[str, bytes]) -> str | None:
+    id = values.get("id")
+    if _decode_or_none(values.get("jsonrpc")) != "2.0":
+        return "member 'jsonrpc' must be \"2.0\""
+    if sum(name in values for name in ("method", "result", "error")) != 1:
+        return "a message has exactly one of 'method', 'result' and 'error'"
+    if "method" in values and not (values["method"][:1] == b'"' and len(values["method"]) > 2):
+        return "member 'method' must be a string that is not empty"
+    if id is None and "result" in values:
+        return "a result must have an id"
+    if id is not None and id[0] not in _ID_START and not ("error" in values and id == b"null"):
+        return "member 'id' must be a string or a number"
+    return None
+
+
+def _decode_batch(text: bytes, limits: Limits) -> Batch | Fault:
+    try:
+        items = _decode_items(text)
+    except (msgspec.MsgspecError, RecursionError):
+        # JSON, as has been seen, so a lone surrogate: lend each item the scanner's eyes.
+        items = _split_array(text)
+    if not items:
+        return _fault(FaultKind.INVALID_REQUEST, "a batch must not be empty", text, Scan(()), limits)
+    if len(items) > limits.batch_messages:
+        reason = f"a batch may have {limits.batch_messages} messages, this one has {len(items)}"
+        return _fault(FaultKind.INVALID_REQUEST, reason, text, Scan(()), limits)
+    return Batch(tuple(_decode_item(bytes(item), limits) for item in items), text)
+
+
+def _decode_item(item: bytes, limits: Limits) -> Message | Fault:
+    message = decode(item, limits)
+    if isinstance(message, Batch):
+        return _fault(FaultKind.INVALID_REQUEST, "a batch inside a batch", item, Scan(()), limits)
+    return message
+
+
+def _split_array(text: bytes) -> list[bytes]:
+    """Split a valid JSON array into its items, by dressing each one up as a member of an object."""
+    items: list[bytes] = []
+    rest = text[1:].lstrip(_SPACE)
+    while rest[:1] != b"]":
+        scan = scan_object(b'{"":' + rest)
+        member = scan.members[0]
+        items.append((b'{"":' + rest)[member.value_start : member.value_end])
+        rest = rest[member.value_end - 4 :].lstrip(_SPACE + b",")
+    return items
+
+
+def _fault(
+    kind: FaultKind, reason: str, text: bytes, scan: Scan, limits: Limits, position: int = -1
+) -> Fault:
+    id, is_reply = _concerned(text, scan)
+    where = f" at byte {position}" if position >= 0 else ""
+    return Fault(
+        kind=kind,
+        reason=f"{'Parse error' if kind is FaultKind.PARSE_ERROR else 'Invalid Request'}: {reason}{where}",
+        id=id,
+        is_reply=is_reply,
+        data=text[: limits.excerpt_bytes],
+        size=len(text),
+        position=position,
+    )
+
+
+def _concerned(text: bytes, scan: Scan) -> tuple[bytes | None, bool]:
+    """Read from a partial envelope whose message it was: its id, and whether it was a reply."""
+    names = [member.name for member in scan.members]
+    is_reply = "result" in names or "error" in names or _cut_in_reply(text, scan)
+    member = scan.find("id")
+    if member is None or names.count("id") > 1:
+        return None, is_reply
+    token = text[member.value_start : member.value_end]
+    return (token if _is_id(token) else None), is_reply
+
+
+def _cut_in_reply(text: bytes, scan: Scan) -> bool:
+    """Say whether the member in which the scanner stopped is a `result` or an `error`."""
+    start = scan.members[-1].value_end if scan.members else 0
+    begun = text[start : start + 64].lstrip(b"{, \t\r\n")
+    return scan.stopped >= 0 and begun.startswith((b'"result"', b'"error"'))
+
+
+def _is_id(token: bytes) -> bool:
+    return token[:1] != b"" and token[0] in _ID_START and isinstance(_decode_or_none(token), int | float | str)
+
+
+def fault_from_excerpt(kind: FaultKind, reason: str, head: bytes, tail: bytes, size: int) -> Fault:
+    """Build the fault of a message that was too large to keep, or cut, from its two ends.
+
+    The id is read from the head, or from the tail when it stands directly before the end.
+    """
+    scan = scan_object(head)
+    id, is_reply = _concerned(head, scan)
+    return Fault(kind, reason, id or _id_at_end(tail), is_reply, head, size)
+
+
+def _id_at_end(tail: bytes) -> bytes | None:
+    """Find a top-level id among the last members: `…,"id":7}` or `…,"jsonrpc":"2.0","id":7}`."""
+    start = tail.rfind(b'"id"')
+    if start < 1 or tail[start - 1 : start] == b"\\":
+        return None
+    rest = b"{" + tail[start:]
+    scan = scan_object(rest)
+    if scan.stopped != -1 or any(member.name not in ("id", "jsonrpc", "method") for member in scan.members):
+        return None
+    id, _ = _concerned(rest, scan)
+    return id
+
+
+def encode(message: Message) -> bytes:
+    """Write a message as JSON (UTF-8, no newline); one that was read goes back as it came."""
+    if message.frame:
+        return message.frame
+    match message:
+        case Response():
+            return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, message.result)
+        case Request():
+            return b'{"jsonrpc":"2.0","id":%b,"method":%b%b}' % (
+                message.id,
+                _encode(message.method),
+                _params(message.params),
+            )
+        case Notification():
+            return b'{"jsonrpc":"2.0","method":%b%b}' % (_encode(message.method), _params(message.params))
+        case ErrorResponse():
+            id = b"" if message.id is None else b'"id":%b,' % message.id
+            return b'{"jsonrpc":"2.0",%b"error":%b}' % (id, message.error)
+
+
+def _params(params: bytes | None) -> bytes:
+    return b"" if params is None else b',"params":' + params
+
+
+def encode_batch(messages: list[Message]) -> bytes:
+    """Write messages as one JSON array."""
+    return b"[" + b",".join(map(encode, messages)) + b"]"
+
+
+def body(message: Message | Mapping[str, object]) -> bytes:
+    """Write a message, or plain JSON data in the shape of one, as JSON without a newline."""
+    return encode_value(message) if isinstance(message, Mapping) else encode(message)
+
+
+def encode_value(value: object) -> bytes:
+    """Write any value as JSON.
+
+    Half a surrogate pair in a string becomes U+FFFD, so that one cut emoji does not cost a reply;
+    NaN and the infinities become null, as in JavaScript.  Raises `TypeError` for what JSON has not.
+    """
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(value), separators=(",", ":"), ensure_ascii=True)
+        return replace_lone_surrogates(text.encode())
+
+
+def decode_value(raw: bytes | Raw, type: type[T], decoder: msgspec.json.Decoder[T] | None = None) -> T:
+    """Decode raw JSON that came out of a message; half a surrogate pair reads as U+FFFD.
+
+    Raises `msgspec.ValidationError` for a wrong shape and `msgspec.DecodeError` for what is not JSON
+    or nests too deeply for this type.
+    """
+    read = decoder.decode if decoder is not None else msgspec.json.Decoder(type).decode
+    try:
+        return read(raw)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        plain = bytes(raw)
+        mended = replace_lone_surrogates(plain)
+        if mended == plain:
+            raise
+        return read(mended)
+    except RecursionError as error:
+        raise msgspec.DecodeError("nested too deeply") from error
+
+
+def _decode_or_none(raw: bytes | None) -> object:
+    """Decode raw JSON to plain data, or None where it is absent, null or not JSON."""
+    try:
+        return None if raw is None else msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, RecursionError):
+        return None

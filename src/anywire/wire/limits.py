@@ -1,0 +1,57 @@
+"""Every limit of the wire, with its reason.
+
+A stranger may send anything; what is kept for it is bounded here and nowhere else.  Sizes are
+bytes, times are seconds.  All values can be set: pass another `Limits` where one is taken.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ("DEFAULT_LIMITS", "Limits")
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one connection may cost, and how long it may take.  Immutable; change with `replace`."""
+
+    #: One message.  Screenshots and file contents reach tens of megabytes; other readers stop at
+    #: 64 KiB or 1 MiB and lose the connection.
+    message_bytes: int = 64 * 1024 * 1024
+    #: What is kept of a message that is too large: enough, at either end, to find its id.
+    excerpt_bytes: int = 4 * 1024
+    #: One block of headers in header framing.  Real ones have one or two lines.
+    header_bytes: int = 8 * 1024
+    #: Nesting of arrays and objects.  Rust's reader refuses 128, Python's fails near 1,000.
+    depth: int = 256
+    #: Messages in one batch (2025-03-26 only).
+    batch_messages: int = 1_000
+    #: Requests of one peer that may be unanswered at once; one more is refused.
+    requests_in_flight: int = 10_000
+    #: Replies are gathered while one chunk is handled, and written when this much has gathered.
+    gather_bytes: int = 64 * 1024
+    #: ... or when the oldest of them has waited this long.
+    gather_seconds: float = 0.005
+    #: Bytes that wait to be written before the serving side stops reading ...
+    write_high_bytes: int = 1024 * 1024
+    #: ... and at which it reads again.
+    write_low_bytes: int = 256 * 1024
+    #: A request without an answer or progress.
+    request_seconds: float = 60.0
+    #: A request that keeps reporting progress.
+    request_total_seconds: float = 1_800.0
+    #: Start-up of a peer until it has answered `initialize`.
+    connect_seconds: float = 10.0
+    #: From the end of input until the handlers that still run are cancelled ...
+    drain_seconds: float = 4.0
+    #: ... and from then until what does not stop is left behind.
+    shutdown_seconds: float = 0.8
+    #: Worker threads for handlers that block.
+    worker_threads: int = 32
+
+    def replace(self, **changes: float) -> Limits:
+        """Return these limits with some changed."""
+        return msgspec.structs.replace(self, **changes)
+
+
+#: The limits in force where none are given.
+DEFAULT_LIMITS = Limits()

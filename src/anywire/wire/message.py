@@ -1,0 +1,326 @@
+"""What a JSON-RPC 2.0 message is.
+
+The envelope of a message is decoded once; `id`, `params`, `result` and `error` stay the JSON bytes
+that stood on the wire until someone asks for more.  That is why `1`, `1.0` and `"1"` go back to a
+peer as they came, and why a relay changes nothing that it does not know.
+
+Builders (`create_request` and its kin) make messages from plain values.  Guards
+(`validate_request`, `is_notification`, `is_response`) take any object, a message or plain JSON
+data, and never raise.
+
+Specification: JSON-RPC 2.0; MCP `basic/index`, all revisions.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import Any, Final, TypeAlias, TypeGuard
+
+import msgspec
+
+from anywire.errors import LocalProtocolError
+
+__all__ = (
+    "JSONRPC_VERSION",
+    "NULL_ID",
+    "Batch",
+    "ErrorCodes",
+    "ErrorObject",
+    "ErrorResponse",
+    "Fault",
+    "FaultKind",
+    "JsonRpcErrorCode",
+    "Message",
+    "Notification",
+    "PlainId",
+    "Request",
+    "Response",
+    "create_error_response",
+    "create_notification",
+    "create_request",
+    "create_response",
+    "id_key",
+    "id_token",
+    "is_notification",
+    "is_response",
+    "plain_id",
+    "validate_request",
+)
+
+#: The only JSON-RPC version there is on this wire.
+JSONRPC_VERSION: Final = "2.0"
+
+#: The id of an error whose request could not be read, where a revision wants it written.
+NULL_ID: Final = b"null"
+
+#: An id as a plain value.  JSON-RPC allows fractions; MCP asks for integers or strings.
+PlainId: TypeAlias = int | float | str
+
+
+class JsonRpcErrorCode(IntEnum):
+    """The five codes that JSON-RPC 2.0 itself defines."""
+
+    ParseError = -32700
+    InvalidRequest = -32600
+    MethodNotFound = -32601
+    InvalidParams = -32602
+    InternalError = -32603
+
+
+class ErrorCodes(IntEnum):
+    """The standard codes and three that header-framed servers use.
+
+    The last three stand in no MCP revision and collide with meanings that are in use elsewhere
+    (-32001 time-outs and lost sessions, -32002 resource not found); anywire itself sends none of
+    them.
+    """
+
+    ParseError = -32700
+    InvalidRequest = -32600
+    MethodNotFound = -32601
+    InvalidParams = -32602
+    InternalError = -32603
+    ToolNotFound = -32001
+    ToolExecutionError = -32002
+    ServerNotInitialized = -32003
+
+
+class _Message(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """What all messages share: equality by content, whatever bytes they were read from."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return _content(self) == _content(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), _content(self)))
+
+
+class Request(_Message, frozen=True, eq=False, gc=False):
+    """A message that wants an answer.
+
+    `id` and `params` are raw JSON (UTF-8 bytes; params None: absent).  `frame` is the whole message
+    as it was read, empty for one that was built here; equality does not look at it.
+    """
+
+    id: bytes
+    method: str
+    params: bytes | None = None
+    frame: bytes = b""
+
+
+class Notification(_Message, frozen=True, eq=False, gc=False):
+    """A message that must not be answered.  Fields as in `Request`."""
+
+    method: str
+    params: bytes | None = None
+    frame: bytes = b""
+
+
+class Response(_Message, frozen=True, eq=False, gc=False):
+    """The result of a request; `id` and `result` are raw JSON."""
+
+    id: bytes
+    result: bytes
+    frame: bytes = b""
+
+
+class ErrorResponse(_Message, frozen=True, eq=False, gc=False):
+    """The failure of a request; `id` and `error` are raw JSON.
+
+    `id` is `NULL_ID` or None (the member is absent) where the failed request's could not be read.
+    """
+
+    id: bytes | None
+    error: bytes
+    frame: bytes = b""
+
+    def detail(self) -> ErrorObject:
+        """Decode `error`; an object that is not as the specification has it is read as far as it goes."""
+        try:
+            return _decode_error(self.error)
+        except (msgspec.MsgspecError, RecursionError):
+            return ErrorObject(JsonRpcErrorCode.InternalError, self.error.decode(errors="replace")[:1000])
+
+
+class ErrorObject(msgspec.Struct, frozen=True):
+    """The `error` member of a response; `data` is raw JSON or absent."""
+
+    code: int = JsonRpcErrorCode.InternalError
+    message: str = ""
+    data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+#: One JSON-RPC message.
+Message: TypeAlias = Request | Notification | Response | ErrorResponse
+
+
+class FaultKind(Enum):
+    """What was wrong with some input; the value is the JSON-RPC code that answers it."""
+
+    #: Not JSON, or not UTF-8.
+    PARSE_ERROR = (JsonRpcErrorCode.ParseError, "parse error")
+    #: JSON, but not a message.
+    INVALID_REQUEST = (JsonRpcErrorCode.InvalidRequest, "invalid request")
+    #: Larger than the limit; its bytes were not kept.
+    TOO_LARGE = (JsonRpcErrorCode.InvalidRequest, "message too large")
+    #: A block of headers without a usable length.
+    BAD_HEADER = (JsonRpcErrorCode.ParseError, "bad header")
+    #: The peer changed from one framing to the other.
+    FRAMING_CHANGED = (JsonRpcErrorCode.ParseError, "framing changed")
+    #: The stream ended inside a message.
+    TRUNCATED = (JsonRpcErrorCode.ParseError, "truncated message")
+
+    @property
+    def code(self) -> int:
+        """The JSON-RPC error code with which a request of this fault is answered."""
+        return int(self.value[0])
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Input that is no message, as a value: what was wrong, where, and whom it concerns.
+
+    `reason` is a sentence for people.  `id` is the raw id of the message where it could be read.
+    `is_reply` says that it had a `result` or an `error`: such a thing is never answered, or two
+    endpoints could answer each other for ever.  `data` holds the offending bytes, at most the first
+    `Limits.excerpt_bytes` of them; `size` counts all of them.  `position` is the offset in bytes of
+    the trouble: within the message where one message is wrong, within the stream where the framing
+    is; -1 where it is not known.
+    """
+
+    kind: FaultKind
+    reason: str
+    id: bytes | None = None
+    is_reply: bool = False
+    data: bytes = b""
+    size: int = 0
+    position: int = -1
+
+    @property
+    def code(self) -> int:
+        """The JSON-RPC error code with which a request of this fault is answered."""
+        return self.kind.code
+
+    def answer(self, null_id: bytes | None = NULL_ID) -> ErrorResponse | None:
+        """Build the reply this fault deserves, or None where it must not have one.
+
+        `null_id` stands in for an id that could not be read: `NULL_ID` up to 2025-06-18, None (left
+        out) from 2025-11-25 on.
+        """
+        if self.is_reply:
+            return None
+        return _error(self.id or null_id, self.code, self.reason)
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """A JSON array of messages, as 2025-03-26 allows; each item on its own is a message or a fault."""
+
+    items: tuple[Message | Fault, ...]
+    frame: bytes = b""
+
+
+_encode = msgspec.json.Encoder().encode
+_decode_error = msgspec.json.Decoder(ErrorObject, strict=False).decode
+_decode_plain = msgspec.json.Decoder(PlainId).decode
+
+
+def _content(message: _Message) -> tuple[object, ...]:
+    return tuple(getattr(message, name) for name in message.__struct_fields__ if name != "frame")
+
+
+def id_token(value: PlainId) -> bytes:
+    """Return the JSON spelling of an id.  Raises `LocalProtocolError` for anything that is no id."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise LocalProtocolError(f"an id is a string or a number, not {value!r}")
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        raise LocalProtocolError(f"an id is a finite number, not {value!r}")
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value).encode()
+    return _encode(value)
+
+
+def plain_id(token: bytes) -> PlainId:
+    """Return an id's JSON spelling as a plain value: `b'1'` is 1, `b'"1"'` is "1", `b'1.0'` is 1.0.
+
+    Raises `LocalProtocolError` for a token that is no id.
+    """
+    try:
+        return _decode_plain(token)
+    except msgspec.MsgspecError as error:
+        raise LocalProtocolError(f"{token!r} is no id") from error
+
+
+def id_key(token: bytes) -> bytes:
+    """Return the spelling under which an id is looked up: one for each decoded value and type.
+
+    `"a"` and `"\\u0061"` are one key; `1`, `1.0` and `"1"` are three.  The usual spellings are their
+    own keys, so this costs nothing for them.
+    """
+    if token.isdigit() or (b"\\" not in token and token[:1] == b'"'):
+        return token
+    try:
+        return _encode(_decode_plain(token))
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return token  # a lone surrogate, or a number that no float can hold: only itself
+
+
+def create_request(id: PlainId, method: str, params: object = msgspec.UNSET) -> Request:
+    """Build a request; `params` is any value that encodes to JSON, absent when not given."""
+    return Request(id_token(id), method, _optional(params))
+
+
+def create_notification(method: str, params: object = msgspec.UNSET) -> Notification:
+    """Build a notification; it has no id."""
+    return Notification(method, _optional(params))
+
+
+def create_response(id: PlainId | None, result: object) -> Response:
+    """Build a successful response; an id of None is written as null."""
+    return Response(NULL_ID if id is None else id_token(id), _encode(result))
+
+
+def create_error_response(
+    id: PlainId | None, code: int, message: str, data: object = msgspec.UNSET
+) -> ErrorResponse:
+    """Build an error response; `data` is absent when not given, an id of None is written as null."""
+    return _error(NULL_ID if id is None else id_token(id), code, message, data)
+
+
+def _error(id: bytes | None, code: int, message: str, data: object = msgspec.UNSET) -> ErrorResponse:
+    members: dict[str, object] = {"code": int(code), "message": message}
+    if data is not msgspec.UNSET:
+        members["data"] = data
+    return ErrorResponse(id, _encode(members))
+
+
+def _optional(value: object) -> bytes | None:
+    return None if value is msgspec.UNSET else _encode(value)
+
+
+def _is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def validate_request(value: object) -> bool:
+    """Say whether this is a JSON-RPC 2.0 request: a `Request`, or plain data with version, method and id."""
+    if isinstance(value, Request):
+        return bool(value.method)
+    if not _is_object(value) or value.get("jsonrpc") != JSONRPC_VERSION:
+        return False
+    method, id = value.get("method"), value.get("id")
+    return isinstance(method, str) and method != "" and isinstance(id, int | float | str) and id is not True and id is not False
+
+
+def is_notification(value: object) -> bool:
+    """Say whether this is a notification: a `Notification`, or plain data with a method and no id."""
+    if isinstance(value, Notification):
+        return True
+    return _is_object(value) and isinstance(value.get("method"), str) and "id" not in value
+
+
+def is_response(value: object) -> bool:
+    """Say whether this answers a request: a response, or plain data with a `result` or an `error`."""
+    if isinstance(value, Response | ErrorResponse):
+        return True
+    return _is_object(value) and ("result" in value or "error" in value)

@@ -1,0 +1,142 @@
+"""One JSON text per line: the framing that MCP specifies for stdio.
+
+Only the byte 0x0A ends a line.  U+2028, U+0085, form feeds and lone carriage returns are content.
+A carriage return before the line feed, blank lines, and a byte order mark before a message are
+tolerated; what is written has none of them.  A last line without its line feed counts: a cut
+message cannot be mistaken for a whole one, as a JSON object is not valid before its last brace.
+
+Specification: MCP `basic/transports#stdio`, all revisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from anywire.wire.codec import body, decode
+from anywire.wire.framing import Frame, Oversized
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import Batch, Fault, FaultKind, Message, Notification, Request
+
+__all__ = ("NewlineFramer", "parse_message_line", "serialize_message")
+
+_BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r\n"
+_BRACE_OPEN, _BRACE_CLOSE = b"{}"
+
+
+class NewlineFramer:
+    """Cuts a stream into lines.  See `anywire.wire.framing.Framer` for the contract."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._pending = bytearray()
+        self._oversized: Oversized | None = None
+        self._offset = 0  # of the line that is pending, in the stream
+
+    def feed(self, chunk: bytes) -> list[Frame | Fault]:
+        """Take the next bytes; return the lines they completed."""
+        out: list[Frame | Fault] = []
+        lines = chunk.split(b"\n")
+        rest = lines.pop()
+        if lines and (self._pending or self._oversized is not None):
+            self._complete(lines[0], out)
+            del lines[0]
+        limit = self._limits.message_bytes
+        for line in lines:
+            # The usual line needs nothing done to it; one look at its two ends tells.
+            if line and line[0] == _BRACE_OPEN and line[-1] == _BRACE_CLOSE and len(line) <= limit:
+                out.append(line)
+                self._offset += len(line) + 1
+            else:
+                self._unusual(line, out)
+        if rest:
+            self._keep(rest, out)
+        return out
+
+    def end(self) -> list[Frame | Fault]:
+        """The stream has ended: return the last line if it lacked its line feed."""
+        out: list[Frame | Fault] = []
+        self._complete(b"", out)
+        return out
+
+    def frame(self, body: bytes) -> bytes:
+        """Return the body as one line.
+
+        A newline inside valid JSON is white space between two tokens, never content, so that a body
+        written over several lines loses nothing but those newlines.
+        """
+        if b"\n" in body or b"\r" in body:
+            body = body.translate(None, b"\r\n")
+        return body + b"\n"
+
+    def _keep(self, data: bytes, out: list[Frame | Fault]) -> None:
+        if self._oversized is not None:
+            out += self._oversized.add(data)
+            return
+        self._pending += data
+        if len(self._pending) > self._limits.message_bytes:
+            self._skip(bytes(self._pending), out)
+            self._pending = bytearray()
+
+    def _skip(self, begun: bytes, out: list[Frame | Fault]) -> None:
+        reason = f"Invalid Request: the message exceeds {self._limits.message_bytes} bytes"
+        self._oversized = Oversized(self._limits, reason)
+        self._offset += len(begun)
+        out += self._oversized.add(begun)
+
+    def _complete(self, data: bytes, out: list[Frame | Fault]) -> None:
+        """End the line that was begun by earlier chunks."""
+        self._keep(data, out)
+        if self._oversized is not None:
+            out += self._oversized.end()
+            self._oversized = None
+            self._offset += 1
+            return
+        line = bytes(self._pending)
+        self._pending = bytearray()
+        self._unusual(line, out)
+
+    def _unusual(self, line: bytes, out: list[Frame | Fault]) -> None:
+        start = self._offset
+        self._offset += len(line) + 1
+        if len(line) > self._limits.message_bytes:
+            self._skip(line, out)
+            assert self._oversized is not None
+            out += self._oversized.end()
+            self._oversized = None
+            return
+        frame = line.strip(_SPACE)
+        if frame.startswith(_BOM):
+            frame = frame[len(_BOM) :].strip(_SPACE)
+        if frame[:15].lower() == b"content-length:":
+            reason = "Parse error: a header-framed message in a newline-framed stream"
+            excerpt = frame[: self._limits.excerpt_bytes]
+            out.append(Fault(FaultKind.FRAMING_CHANGED, reason, None, False, excerpt, len(frame), start))
+        elif frame:
+            out.append(frame)
+
+
+def parse_message_line(line: bytes | str, limits: Limits = DEFAULT_LIMITS) -> Request | Notification | Fault:
+    """Parse one line into a request or a notification; a failure is a value.
+
+    Trailing line feeds and carriage returns are stripped.  Anything else that is JSON (a response,
+    an array, a number) is an invalid request; `Fault.is_reply` tells which of them must not be
+    answered.  Lone surrogates in a `str` are refused, as UTF-8 has no bytes for them.
+    """
+    try:
+        frame = line.encode() if isinstance(line, str) else line
+    except UnicodeEncodeError as error:
+        reason = f"Parse error: not valid Unicode at character {error.start}"
+        return Fault(FaultKind.PARSE_ERROR, reason, position=error.start)
+    message: Message | Batch | Fault = decode(frame.rstrip(b"\r\n"), limits)
+    if isinstance(message, Request | Notification | Fault):
+        return message
+    is_reply = not isinstance(message, Batch)
+    what = "a response where a request belongs" if is_reply else "a message is a JSON object"
+    excerpt = frame[: limits.excerpt_bytes]
+    return Fault(FaultKind.INVALID_REQUEST, f"Invalid Request: {what}", None, is_reply, excerpt, len(frame))
+
+
+def serialize_message(message: Message | Mapping[str, object]) -> bytes:
+    """Write a message, or plain JSON data in the shape of one, as exactly one line with its line feed."""
+    return NewlineFramer().frame(body(message))

@@ -1,0 +1,378 @@
+"""One end of a JSON-RPC conversation, without I/O: who asked what, and what became of it.
+
+A `Peer` makes the requests that go out, matches what comes in, and settles each request exactly
+once: by an answer, an error, a cancellation, a deadline, or the end of the wire.  For requests that
+come in it knows which are unanswered, so that each is answered at most once and a cancelled one not
+at all.
+
+Time is an argument: `now` is in seconds on any clock that does not run backwards.  `deadline()` says
+when `tick(now)` must be called next.  Nothing here raises on what a peer sends.
+
+Rules that are decided here, once:
+
+* Requests in flight are keyed by the decoded id with its type; a second request under an id in
+  flight is refused.
+* A reply is matched exactly first.  A string that spells the number of a request in flight (some
+  peers turn `0` into `"0"`) is accepted and flagged as `folded`.
+* An error without an id settles the request in flight when there is only one; else it is reported.
+* Progress restarts the clock of its request, up to a total.
+* A reply that matches nothing (late, duplicate, invented) is reported and changes nothing.
+* `initialize` is never cancelled on the wire.
+
+Specification: JSON-RPC 2.0 §4–5; MCP `basic/utilities/cancellation`, `basic/utilities/progress`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Final, TypeAlias
+
+import msgspec
+
+from anywire.errors import (
+    AnywireError,
+    DeadlineExceeded,
+    LimitExceeded,
+    PeerError,
+    RemoteProtocolError,
+    RequestCancelled,
+    TransportClosed,
+)
+from anywire.wire.codec import decode_value, encode_value
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import (
+    NULL_ID,
+    ErrorResponse,
+    Fault,
+    FaultKind,
+    JsonRpcErrorCode,
+    Message,
+    Notification,
+    Request,
+    Response,
+    create_error_response,
+    id_key,
+)
+from anywire.wire.splice import with_progress_token
+
+__all__ = (
+    "CancelReceived",
+    "Event",
+    "Outcome",
+    "Peer",
+    "ProgressReceived",
+    "Refused",
+    "Settled",
+    "Unmatched",
+)
+
+CANCELLED: Final = "notifications/cancelled"
+PROGRESS: Final = "notifications/progress"
+
+#: What became of a request of ours: its raw result, or why there is none.
+Outcome: TypeAlias = bytes | AnywireError
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """A request of ours came to its end.
+
+    `send` is a message that must go out because of it (the cancellation of one that timed out).
+    `folded`: the reply's id had the right digits and the wrong type.
+    """
+
+    key: bytes
+    outcome: Outcome
+    send: Notification | None = None
+    folded: bool = False
+
+
+class CancelReceived(msgspec.Struct, frozen=True):
+    """The peer no longer wants the answer to its request `key`; it is out of the table already."""
+
+    key: bytes
+    reason: str
+
+
+class ProgressReceived(msgspec.Struct, frozen=True):
+    """A request of ours made progress; `params` is raw JSON (`progress`, `total`, `message`)."""
+
+    key: bytes
+    params: bytes
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A request that must not be handled; `reply` says why and must be sent."""
+
+    reply: ErrorResponse
+
+
+class Unmatched(msgspec.Struct, frozen=True):
+    """A reply that answers nothing that is in flight."""
+
+    message: Response | ErrorResponse
+
+
+#: What one incoming message means.  A request or a notification that is for the layer above is
+#: returned as it is.
+Event: TypeAlias = Request | Notification | Settled | CancelReceived | ProgressReceived | Refused | Unmatched
+
+
+class _Pending(msgspec.Struct):
+    """One request of ours that is unanswered.  Times are absolute, None: no bound."""
+
+    key: bytes
+    method: str
+    started: float
+    silence: float | None
+    deadline: float | None
+    total_deadline: float | None
+
+
+class _CancelParams(msgspec.Struct):
+    requestId: msgspec.Raw = msgspec.Raw()
+    reason: object = None
+
+
+class _ProgressParams(msgspec.Struct):
+    progressToken: msgspec.Raw = msgspec.Raw()
+
+
+_cancel_decoder = msgspec.json.Decoder(_CancelParams)
+_progress_decoder = msgspec.json.Decoder(_ProgressParams)
+
+
+class Peer:
+    """The state of one side of one connection.  See the module for the rules."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._next_id = 0
+        self._outgoing: dict[bytes, _Pending] = {}
+        self._incoming: set[bytes] = set()
+        self._deadlines: list[tuple[float, bytes]] = []
+        self._closed: AnywireError | None = None
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<Peer {state}, {len(self._outgoing)} out, {len(self._incoming)} in>"
+
+    @property
+    def outgoing(self) -> int:
+        """The number of our requests that are unanswered."""
+        return len(self._outgoing)
+
+    @property
+    def incoming(self) -> int:
+        """The number of the peer's requests that are unanswered."""
+        return len(self._incoming)
+
+    # Our requests.
+
+    def request(
+        self,
+        method: str,
+        params: bytes | None,
+        now: float,
+        *,
+        timeout: float | None = None,
+        total: float | None = None,
+        progress: bool = False,
+    ) -> Request:
+        """Begin a request and return the message to send; its `id` is the key of its `Settled`.
+
+        It is settled after `timeout` seconds without answer or progress, after `total` seconds in
+        any case; None means never.  `progress` asks the peer to report: the id is the token.
+
+        Raises the error the wire ended with when it has ended.
+        """
+        if self._closed is not None:
+            raise self._closed
+        key = b"%d" % self._next_id
+        self._next_id += 1
+        if progress:
+            params = with_progress_token(params, key)
+        deadline = None if timeout is None else now + timeout
+        limit = None if total is None else now + total
+        if limit is not None and (deadline is None or limit < deadline):
+            deadline = limit
+        self._outgoing[key] = _Pending(key, method, now, timeout, deadline, limit)
+        if deadline is not None:
+            self._watch(deadline, key)
+        return Request(key, method, params)
+
+    def cancel(self, key: bytes, reason: str = "") -> Settled | None:
+        """Give up a request of ours; None when it has been settled already.
+
+        The `Settled` carries the notification to send, but for `initialize`, which must not be
+        cancelled.
+        """
+        return self.settle(key, RequestCancelled(reason or "cancelled by this side"), reason)
+
+    def settle(self, key: bytes, error: AnywireError, reason: str = "") -> Settled | None:
+        """Settle a request of ours with an error of this side and tell the peer to stop."""
+        pending = self._outgoing.pop(key, None)
+        if pending is None:
+            return None
+        if pending.method == "initialize":
+            return Settled(key, error)
+        params = b'{"requestId":%b%b}' % (key, b',"reason":' + encode_value(reason) if reason else b"")
+        return Settled(key, error, Notification(CANCELLED, params))
+
+    # What comes in.
+
+    def receive(self, message: Message, now: float) -> Event:
+        """Take one message of the peer and say what it means."""
+        if type(message) is Request:
+            return self._receive_request(message)
+        if type(message) is Notification:
+            if message.method == CANCELLED:
+                return self._receive_cancel(message)
+            if message.method == PROGRESS:
+                return self._receive_progress(message, now)
+            return message
+        assert isinstance(message, Response | ErrorResponse)
+        return self._receive_reply(message)
+
+    def receive_fault(self, fault: Fault) -> Settled | None:
+        """Settle the request whose reply could not be used; None when the fault is no such reply."""
+        if not fault.is_reply:
+            return None
+        pending = self._find(fault.id)[0] if fault.id is not None else self._sole()
+        if pending is None:
+            return None
+        del self._outgoing[pending.key]
+        text = f"the reply to {pending.method} could not be used: {fault.reason}"
+        too_large = fault.kind is FaultKind.TOO_LARGE
+        return Settled(pending.key, LimitExceeded(text) if too_large else RemoteProtocolError(text))
+
+    def respond(self, id: bytes) -> bool:
+        """Take a request of the peer out of the table; True when it may be answered now.
+
+        False: it was answered or cancelled before, and nothing may be sent for it.
+        """
+        try:
+            self._incoming.remove(id_key(id))
+        except KeyError:
+            return False
+        return True
+
+    def _receive_request(self, request: Request) -> Event:
+        key = id_key(request.id)
+        if key in self._incoming:
+            reason = f"Invalid Request: a request with the id {request.id.decode()} is in flight already"
+            return self._refuse(request, JsonRpcErrorCode.InvalidRequest, reason)
+        limit = self._limits.requests_in_flight
+        if len(self._incoming) >= limit:
+            reason = f"more than {limit} requests are unanswered; wait for some of them"
+            return self._refuse(request, JsonRpcErrorCode.InternalError, reason)
+        self._incoming.add(key)
+        return request
+
+    def _refuse(self, request: Request, code: int, reason: str) -> Refused:
+        reply = create_error_response(None, code, reason)
+        return Refused(msgspec.structs.replace(reply, id=request.id))
+
+    def _receive_cancel(self, message: Notification) -> Event:
+        try:
+            params = decode_value(message.params or b"{}", _CancelParams, _cancel_decoder)
+        except msgspec.MsgspecError:
+            return message  # malformed: ignored above, as the specification asks
+        key = id_key(bytes(params.requestId))
+        if key not in self._incoming:
+            return message  # unknown or finished
+        self._incoming.remove(key)
+        reason = params.reason if isinstance(params.reason, str) and params.reason else "cancelled by client"
+        return CancelReceived(key, reason)
+
+    def _receive_progress(self, message: Notification, now: float) -> Event:
+        try:
+            params = decode_value(message.params or b"{}", _ProgressParams, _progress_decoder)
+        except msgspec.MsgspecError:
+            return message
+        pending, _ = self._find(bytes(params.progressToken))
+        if pending is None or message.params is None:
+            return message  # an unknown or finished token
+        if pending.silence is not None:
+            deadline = now + pending.silence
+            total = pending.total_deadline
+            pending.deadline = deadline if total is None else min(deadline, total)
+        return ProgressReceived(pending.key, message.params)
+
+    def _receive_reply(self, message: Response | ErrorResponse) -> Settled | Unmatched:
+        id = message.id
+        if id is None or id == NULL_ID:
+            pending, folded = self._sole(), False
+        else:
+            pending, folded = self._find(id)
+        if pending is None:
+            return Unmatched(message)
+        del self._outgoing[pending.key]
+        if isinstance(message, Response):
+            return Settled(pending.key, message.result, folded=folded)
+        return Settled(pending.key, _peer_error(message), folded=folded)
+
+    def _find(self, id: bytes) -> tuple[_Pending | None, bool]:
+        """Find our request of that id: exactly, or with the type folded (then True comes with it)."""
+        pending = self._outgoing.get(id) or self._outgoing.get(id_key(id))
+        if pending is not None:
+            return pending, False
+        folded = id[1:-1] if id[:1] == b'"' else id.removesuffix(b".0")
+        return self._outgoing.get(folded), True
+
+    def _sole(self) -> _Pending | None:
+        return next(iter(self._outgoing.values())) if len(self._outgoing) == 1 else None
+
+    # Time.
+
+    def deadline(self) -> float | None:
+        """Return when `tick` must be called, None when nothing waits for the clock.
+
+        It may be early, never late.
+        """
+        while self._deadlines and self._deadlines[0][1] not in self._outgoing:
+            heapq.heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def tick(self, now: float) -> list[Settled]:
+        """Settle the requests whose time is over."""
+        settled: list[Settled] = []
+        while (first := self.deadline()) is not None and first <= now:
+            _, key = heapq.heappop(self._deadlines)
+            pending = self._outgoing[key]
+            if pending.deadline is not None and pending.deadline > now:
+                heapq.heappush(self._deadlines, (pending.deadline, key))  # it made progress meanwhile
+                continue
+            waited = f"no answer to {pending.method} within {now - pending.started:g} s"
+            done = self.settle(key, DeadlineExceeded(waited), "timed out")
+            if done is not None:
+                settled.append(done)
+        return settled
+
+    def _watch(self, deadline: float, key: bytes) -> None:
+        """Remember a deadline; throw the settled ones away before they outnumber the others."""
+        if len(self._deadlines) > 2 * len(self._outgoing) + 64:
+            self._deadlines = [entry for entry in self._deadlines if entry[1] in self._outgoing]
+            heapq.heapify(self._deadlines)
+        heapq.heappush(self._deadlines, (deadline, key))
+
+    # The end.
+
+    def close(self, error: AnywireError | None = None) -> list[Settled]:
+        """The wire has ended: settle all requests of ours with the reason, forget the peer's.
+
+        Later requests raise the same reason.  A second call changes nothing.
+        """
+        if self._closed is not None:
+            return []
+        self._closed = error or TransportClosed("the connection is closed")
+        settled = [Settled(key, self._closed) for key in self._outgoing]
+        self._outgoing.clear()
+        self._incoming.clear()
+        self._deadlines.clear()
+        return settled
+
+
+def _peer_error(message: ErrorResponse) -> PeerError:
+    error = message.detail()
+    data = None if isinstance(error.data, msgspec.UnsetType) else bytes(error.data)
+    return PeerError(error.code, error.message, data)

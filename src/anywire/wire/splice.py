@@ -1,0 +1,49 @@
+"""Change one member of a JSON object and leave the bytes of the others as they are.
+
+A relay may have to change an id, a progress token or one key of `_meta`.  It must not change what
+it does not know: big integers, `1.0e-5`, escapes, the order of keys.  So nothing is decoded here; the
+span of one value is found and other bytes are put in its place.
+"""
+
+from __future__ import annotations
+
+from anywire.wire.codec import encode_value
+from anywire.wire.scan import scan_object
+
+__all__ = ("get_member", "set_member", "with_progress_token")
+
+
+def get_member(data: bytes, name: str) -> bytes | None:
+    """Return the raw value of a member of a JSON object, None where there is none or it is no object."""
+    member = scan_object(data).find(name)
+    return None if member is None else data[member.value_start : member.value_end]
+
+
+def set_member(data: bytes, name: str, value: bytes) -> bytes:
+    """Return the object with one member set to a raw value; a new member comes first.
+
+    `data` is a JSON object.
+    """
+    member = scan_object(data).find(name)
+    if member is not None:
+        return data[: member.value_start] + value + data[member.value_end :]
+    rest = data.lstrip()[1:]
+    comma = b"" if rest.lstrip()[:1] == b"}" else b","
+    return b"{%b:%b%b%b" % (encode_value(name), value, comma, rest)
+
+
+def with_progress_token(params: bytes | None, token: bytes) -> bytes:
+    """Return request params that carry a progress token (raw JSON) in their `_meta`.
+
+    Specification: MCP `basic/utilities/progress`.
+    """
+    meta = b'{"progressToken":%b}' % token
+    if params is None:
+        return b'{"_meta":%b}' % meta
+    if b'"_meta"' in params or b"\\u" in params:
+        present = get_member(params, "_meta")
+        if present is not None and present[:1] == b"{":
+            meta = set_member(present, "progressToken", token)
+        return set_member(params, "_meta", meta)
+    comma = b"" if params == b"{}" else b","
+    return b'{"_meta":%b%b%b' % (meta, comma, params[1:])

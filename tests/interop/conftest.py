@@ -1,0 +1,50 @@
+"""Fixtures that hand out the peers, and a look at what is left of them after each test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+if sys.platform == "win32":
+    collect_ignore_glob = ["test_*.py"]
+else:
+    from tests.interop import peers, processes
+
+    T = TypeVar("T")
+
+    def obtain(install: Callable[[], T]) -> T:
+        """Install a peer, or say why its tests cannot run: a failure where CI is set, else a skip."""
+        try:
+            return install()
+        except peers.NodeMissing as missing:
+            pytest.skip(str(missing))
+        except peers.PeerUnavailable as unavailable:
+            if os.environ.get("CI"):
+                pytest.fail(str(unavailable), pytrace=False)
+            pytest.skip(str(unavailable))
+
+    @pytest.fixture(scope="session")
+    def sdk_2_python() -> Path:
+        """The interpreter of an environment with the official Python SDK 2.x."""
+        return obtain(lambda: peers.python_peer(peers.SDK_2))
+
+    @pytest.fixture(scope="session")
+    def sdk_1_python() -> Path:
+        """The interpreter of an environment with the official Python SDK 1.x."""
+        return obtain(lambda: peers.python_peer(peers.SDK_1))
+
+    @pytest.fixture(scope="session")
+    def node_peers() -> Path:
+        """The folder whose `node_modules` holds the node packages."""
+        return obtain(peers.node_peers)
+
+    @pytest.fixture(autouse=True)
+    def _no_process_left() -> Iterator[None]:
+        """No test may leave a process behind."""
+        with processes.watch():
+            yield

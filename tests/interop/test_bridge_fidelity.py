@@ -1,0 +1,189 @@
+"""What goes into the bridge comes out of it, byte for byte, in both directions and all framings."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.interop.bodies import (
+    IDS,
+    OPENING,
+    Exchange,
+    crosses_untouched,
+    exchanges,
+    first_difference,
+    same_json,
+)
+from tests.interop.peers import SCRIPTS
+from tests.interop.pipes import FRAMINGS, Conversation, Framing, converse
+from tests.interop.processes import anywire, wait_until, watch
+
+pytestmark = pytest.mark.interop
+
+FACE = {"newline": "stdio", "headers": "stdio+headers"}
+WAYS: list[tuple[Framing, Framing]] = [(face, target) for face in FRAMINGS for target in FRAMINGS]
+WAY_NAMES = [f"{face}-to-{target}" for face, target in WAYS]
+CROSS_WITHIN = 10.0
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What came of an exchange: what the server got, and what the client got."""
+
+    header: bytes
+    up: bytes
+    down: list[bytes]
+
+
+class RawServer:
+    """The server behind the bridge: its prepared answers, and the record of what it got."""
+
+    def __init__(self, folder: Path, framing: Framing, answers: list[tuple[bytes, ...]]) -> None:
+        self._log = folder / "log.jsonl"
+        self._log.unlink(missing_ok=True)
+        prepared = folder / "answers.json"
+        prepared.write_text(json.dumps([[body.hex() for body in down] for down in answers]))
+        self.command = [sys.executable, SCRIPTS / "raw_server.py", framing, prepared, self._log]
+
+    def got(self) -> list[tuple[bytes, bytes]]:
+        """Each body so far, behind the bytes that stood before it."""
+        lines = self._log.read_text().splitlines(keepends=True) if self._log.exists() else []
+        entries = [json.loads(line) for line in lines if line.endswith("\n")]
+        return [(bytes.fromhex(entry["header"]), bytes.fromhex(entry["body"])) for entry in entries]
+
+
+@contextlib.contextmanager
+def bridged(
+    folder: Path, face: Framing, target: Framing, answers: list[tuple[bytes, ...]]
+) -> Generator[tuple[Conversation, RawServer]]:
+    """A bridge with a raw server behind it."""
+    server = RawServer(folder, target, answers)
+    command = anywire("bridge", FACE[face], "--target-framing", target, "--", *server.command)
+    with converse(command, face) as talk:
+        yield talk, server
+
+
+def carry(folder: Path, face: Framing, target: Framing, script: list[Exchange]) -> dict[str, Arrival | str]:
+    """Take exchanges in turn; what happened to each, or why it did not get through.
+
+    An exchange that gets stuck ends its bridge, and the next one begins with a fresh bridge.
+    """
+    outcome: dict[str, Arrival | str] = {}
+    waiting = script
+    while waiting:
+        turns = waiting if waiting[0] is OPENING else [OPENING, *waiting]
+        waiting = []
+        with bridged(folder, face, target, [turn.down for turn in turns]) as (talk, server):
+            for number, turn in enumerate(turns):
+                try:
+                    outcome[turn.name] = exchange(talk, server, number, turn)
+                except AssertionError as stuck:
+                    outcome[turn.name] = str(stuck)
+                    waiting = [] if turn is OPENING else turns[number + 1 :]
+                    break
+            else:
+                finish(talk, outcome)
+    return outcome
+
+
+def exchange(talk: Conversation, server: RawServer, number: int, turn: Exchange) -> Arrival:
+    """Send one body and wait for all that comes of it, on both ends."""
+    talk.send(turn.up)
+    down = [talk.receive(within=CROSS_WITHIN) for _ in turn.down]
+    arrived = wait_until(lambda: len(server.got()) > number, within=CROSS_WITHIN)
+    assert arrived, f"it did not reach the server; stderr:\n{talk.stderr}"
+    header, up = server.got()[number]
+    return Arrival(header, up, down)
+
+
+def finish(talk: Conversation, outcome: dict[str, Arrival | str]) -> None:
+    """Close in order; whatever was said beyond what was sent is an outcome of its own."""
+    try:
+        extra = talk.finish()
+    except AssertionError as failed:
+        outcome["the end"] = str(failed)
+    else:
+        outcome["the end"] = Arrival(b"", b"", extra)
+
+
+@pytest.fixture(scope="module", params=WAYS, ids=WAY_NAMES)
+def way(request: pytest.FixtureRequest) -> tuple[Framing, Framing]:
+    """The framings of the client's side and of the server's side."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def carried(
+    way: tuple[Framing, Framing], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Arrival | str]:
+    """All exchanges on this way, in one conversation where nothing gets stuck."""
+    with watch():
+        return carry(tmp_path_factory.mktemp("way"), *way, exchanges(*way))
+
+
+def check(sent: bytes, arrived: bytes, to: Framing) -> None:
+    """A body arrived as it was sent, or as this framing asks for it."""
+    if crosses_untouched(sent, to):
+        assert sent == arrived, first_difference(sent, arrived)
+        return
+    assert same_json(sent, arrived), first_difference(sent, arrived)
+    if to == "headers":
+        assert arrived.isascii(), f"not ASCII: {arrived!r}"
+    else:
+        assert not {0x0A, 0x0D} & set(arrived), f"a line end inside a line: {arrived!r}"
+
+
+@pytest.mark.parametrize(
+    ("way", "turn"),
+    [
+        pytest.param(way, turn, id=f"{name}-{turn.name}")
+        for way, name in zip(WAYS, WAY_NAMES, strict=True)
+        for turn in exchanges(*way)
+    ],
+    indirect=["way"],
+)
+def test_a_body_crosses_the_bridge_unchanged(
+    way: tuple[Framing, Framing], turn: Exchange, carried: dict[str, Arrival | str]
+) -> None:
+    """Both the request and what the server answered, on each way that can carry them."""
+    face, target = way
+    arrival = carried[turn.name]
+    assert isinstance(arrival, Arrival), arrival
+
+    check(turn.up, arrival.up, to=target)
+    for sent, arrived in zip(turn.down, arrival.down, strict=True):
+        check(sent, arrived, to=face)
+    if target == "headers":
+        assert arrival.header == b"Content-Length: %d\r\n\r\n" % len(arrival.up)
+
+
+def test_the_bridge_ends_in_order_and_adds_nothing(carried: dict[str, Arrival | str]) -> None:
+    """When the client closes, the exit code is 0 and no byte follows that nobody sent."""
+    assert carried["the end"] == Arrival(b"", b"", [])
+
+
+@pytest.mark.parametrize(("face", "target"), WAYS, ids=WAY_NAMES)
+def test_ids_that_look_alike_are_kept_apart_while_all_wait(
+    face: Framing, target: Framing, tmp_path: Path
+) -> None:
+    """`1`, `1.0` and `"1"` at once: each reply keeps the very bytes of its id."""
+    requests = [b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % id.encode() for id in IDS.values()]
+    replies = [b'{"jsonrpc":"2.0","id":%b,"result":{"n":1.0}}' % id.encode() for id in IDS.values()]
+    # The server keeps still until the last request, then answers all of them in the reverse order.
+    answers: list[tuple[bytes, ...]] = [OPENING.down, *([()] * (len(requests) - 1)), tuple(reversed(replies))]
+
+    with bridged(tmp_path, face, target, answers) as (talk, server):
+        talk.send(OPENING.up)
+        assert talk.receive() == OPENING.down[0]
+        talk.send(*requests)
+        arrived = [talk.receive() for _ in replies]
+        assert talk.finish() == []
+
+    assert arrived == replies[::-1]
+    assert [body for _, body in server.got()[1:]] == requests
