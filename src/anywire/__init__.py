@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anywire.client.client import Client
     from anywire.client.connect import connect
     from anywire.errors import AnywireError, DeadlineExceeded, PeerError, ProcessExited, TransportError
+    from anywire.protocol.types.content import ImageContent, TextContent
     from anywire.server.context import Context
     from anywire.server.result import ToolOutput
     from anywire.server.server import Server
@@ -26,10 +27,12 @@ __all__ = (
     "Client",
     "Context",
     "DeadlineExceeded",
+    "ImageContent",
     "Limits",
     "PeerError",
     "ProcessExited",
     "Server",
+    "TextContent",
     "ToolOutput",
     "TransportError",
     "__version__",
@@ -41,10 +44,12 @@ _HOMES = {
     "Client": "anywire.client.client",
     "Context": "anywire.server.context",
     "DeadlineExceeded": "anywire.errors",
+    "ImageContent": "anywire.protocol.types.content",
     "Limits": "anywire.wire.limits",
     "PeerError": "anywire.errors",
     "ProcessExited": "anywire.errors",
     "Server": "anywire.server.server",
+    "TextContent": "anywire.protocol.types.content",
     "ToolOutput": "anywire.server.result",
     "TransportError": "anywire.errors",
     "connect": "anywire.client.connect",

@@ -11,8 +11,8 @@ from msgspec import Raw
 from anywire.protocol.revisions import (
     BATCH_REVISION,
     MCP_LATEST_PROTOCOL_VERSION,
-    NULL_ID_REVISIONS,
     negotiate_protocol_version,
+    null_id,
 )
 from anywire.protocol.types.initialize import (
     Implementation,
@@ -21,7 +21,6 @@ from anywire.protocol.types.initialize import (
     ServerCapabilities,
 )
 from anywire.wire.codec import decode_value, encode_value
-from anywire.wire.message import NULL_ID
 
 __all__ = ("ClientConversation", "ServerConversation", "ServerIdentity")
 
@@ -52,7 +51,7 @@ class _Conversation:
     @property
     def null_id(self) -> bytes | None:
         """The id written in an error whose request could not be read; None: the member is left out."""
-        return NULL_ID if self.revision is None or self.revision in NULL_ID_REVISIONS else None
+        return null_id(self.revision)
 
 
 class ServerConversation(_Conversation):

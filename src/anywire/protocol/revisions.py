@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from anywire.wire.message import NULL_ID
+
 __all__ = (
     "BATCH_REVISION",
     "MCP_LATEST_PROTOCOL_VERSION",
     "MCP_PROTOCOL_VERSIONS",
-    "NULL_ID_REVISIONS",
     "negotiate_protocol_version",
+    "null_id",
 )
 
 #: The revisions that open with a handshake, newest first.
@@ -24,8 +26,8 @@ MCP_LATEST_PROTOCOL_VERSION: Final = MCP_PROTOCOL_VERSIONS[0]
 #: The one revision in which a message may be an array of messages.
 BATCH_REVISION: Final = "2025-03-26"
 
-#: The revisions whose schema wants an `id` in every error; later ones leave an unreadable id out.
-NULL_ID_REVISIONS: Final = frozenset({"2025-06-18", "2025-03-26", "2024-11-05"})
+# The revisions whose schema wants an `id` in every error; later ones leave an unreadable id out.
+_NULL_ID_REVISIONS: Final = frozenset({"2025-06-18", "2025-03-26", "2024-11-05"})
 
 
 def negotiate_protocol_version(requested: object = None) -> str:
@@ -36,3 +38,11 @@ def negotiate_protocol_version(requested: object = None) -> str:
     if isinstance(requested, str) and requested in MCP_PROTOCOL_VERSIONS:
         return requested
     return MCP_LATEST_PROTOCOL_VERSION
+
+
+def null_id(revision: str | None) -> bytes | None:
+    """Return the id of an error whose request could not be read: null, or None where it is left out.
+
+    Before a revision is agreed on (None) it is null, as JSON-RPC 2.0 has it.
+    """
+    return NULL_ID if revision is None or revision in _NULL_ID_REVISIONS else None

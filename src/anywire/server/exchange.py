@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ("Exchange",)
 
 
-class _Meta(msgspec.Struct):
-    progress_token: Raw | UnsetType = msgspec.field(default=UNSET, name="progressToken")
+class _Meta(msgspec.Struct, rename="camel"):
+    progress_token: Raw | UnsetType = UNSET
 
 
-class _Progress(msgspec.Struct, omit_defaults=True):
-    progressToken: Raw
+class _Progress(msgspec.Struct, omit_defaults=True, rename="camel"):
+    progress_token: Raw
     progress: float
     total: float | None = None
     message: str | None = None
@@ -47,7 +47,7 @@ class Exchange:
 
     def __init__(self, session: ServerSession, id: bytes, meta: bytes) -> None:
         self._session = session
-        self._token: bytes | None | UnsetType = UNSET
+        self._token: bytes | UnsetType | None = UNSET
         #: The request's id, raw JSON.
         self.id = id
         #: The request's `_meta`, raw JSON.

@@ -13,11 +13,11 @@ from anywire.errors import ConfigError
 from anywire.protocol.legacy import ServerIdentity
 from anywire.protocol.types.initialize import Implementation, ServerCapabilities, ToolsCapability
 from anywire.protocol.types.tools import Tool
-from anywire.server.runner import run_process
 from anywire.server.session import ServerSession
 from anywire.server.threads import DaemonThreads
 from anywire.server.tool import RegisteredTool, register
 from anywire.transport.contract import Transport
+from anywire.transport.run_process import run_process
 from anywire.wire.codec import encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
@@ -56,7 +56,8 @@ class Server:
         self._tools_list: bytes | None = None
 
     def __repr__(self) -> str:
-        return f"<Server {self.identity.info.name}, {len(self.tools)} tools, {len(self._sessions)} conversations>"
+        name, tools, sessions = self.identity.info.name, len(self.tools), len(self._sessions)
+        return f"<Server {name}, {tools} tools, {sessions} conversations>"
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -64,6 +65,8 @@ class Server:
     @overload
     def tool(
         self,
+        function: None = None,
+        /,
         *,
         name: str | None = None,
         title: str | None = None,

@@ -40,7 +40,21 @@ __all__ = ("ServerSession", "Service")
 
 _log = logging.getLogger("anywire.server")
 _call_params = msgspec.json.Decoder(CallToolParams)
-_EAGER = sys.version_info >= (3, 12)
+
+if sys.version_info >= (3, 12):
+
+    def _new_task(
+        loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, None]
+    ) -> asyncio.Task[None]:
+        """Start a task that runs at once, up to where it first waits."""
+        return asyncio.Task(coroutine, loop=loop, eager_start=True)
+else:
+
+    def _new_task(
+        loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, None]
+    ) -> asyncio.Task[None]:
+        """Start a task; before Python 3.12 it takes a turn of the loop."""
+        return loop.create_task(coroutine)
 
 
 class Service(Protocol):
@@ -69,7 +83,9 @@ class ServerSession:
     client has sent its last message, what was accepted is finished, within bounds.
     """
 
-    def __init__(self, transport: Transport, service: Service, threads: DaemonThreads, limits: Limits) -> None:
+    def __init__(
+        self, transport: Transport, service: Service, threads: DaemonThreads, limits: Limits
+    ) -> None:
         self.transport = transport
         self.conversation = ServerConversation()
         self.loop = asyncio.get_running_loop()
@@ -98,7 +114,8 @@ class ServerSession:
         callbacks.on_close = self._on_close
 
     def __repr__(self) -> str:
-        return f"<ServerSession {self.conversation.revision or 'new'}, {len(self._running)} running, {self._peer!r}>"
+        revision = self.conversation.revision or "new"
+        return f"<ServerSession {revision}, {len(self._running)} running, {self._peer!r}>"
 
     async def run(self) -> None:
         """Serve until the end.  Raises the `SystemExit` or `KeyboardInterrupt` of a handler then."""
@@ -141,7 +158,7 @@ class ServerSession:
             return
         try:
             method(request)
-        except Exception:  # whatever goes wrong costs this request and no other
+        except Exception:  # noqa: BLE001 whatever goes wrong costs this request and no other
             _log.exception("%s failed", request.method)
             self.fail(request.id, JsonRpcErrorCode.InternalError, f"Internal error in {request.method}")
 
@@ -269,12 +286,9 @@ class ServerSession:
 
     def _start(self, exchange: Exchange, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a handler in a task of its own; an eager one that does not wait is done on return."""
-        if _EAGER:
-            task: asyncio.Task[None] = asyncio.Task(coroutine, loop=self.loop, eager_start=True)
-            if task.done():
-                return
-        else:
-            task = self.loop.create_task(coroutine)
+        task = _new_task(self.loop, coroutine)
+        if task.done():
+            return
         exchange.task = task
         self._running[exchange.key] = exchange
 
@@ -313,7 +327,9 @@ class ServerSession:
             self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
         elif isinstance(error, Exception):
             _log.info("tool %s failed", name, exc_info=error)
-            self.reply(exchange.id, encode_failure(f"Error in tool {name!r}: {str(error) or type(error).__name__}"))
+            self.reply(
+                exchange.id, encode_failure(f"Error in tool {name!r}: {str(error) or type(error).__name__}")
+            )
         else:  # SystemExit, KeyboardInterrupt: the program wants to end, and does so in order
             self._exit = error
             self.fail(exchange.id, JsonRpcErrorCode.InternalError, f"tool {name!r} ended the server")

@@ -22,7 +22,9 @@ __all__ = ("Signature", "read_signature")
 _GOOGLE_SECTION = re.compile(r"^(args|arguments|parameters|params)\s*:\s*$", re.IGNORECASE)
 _GOOGLE_PARAMETER = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
 _SPHINX_PARAMETER = re.compile(r"^:param\s+(?:[\w.\[\], |]+\s+)?(\w+)\s*:\s*(.*)$")
-_SECTION = re.compile(r"^(args|arguments|parameters|params|returns?|raises?|yields?|examples?|notes?)\s*:\s*$", re.I)
+_SECTION = re.compile(
+    r"^(args|arguments|parameters|params|returns?|raises?|yields?|examples?|notes?)\s*:\s*$", re.I
+)
 
 
 class Signature(msgspec.Struct, frozen=True):

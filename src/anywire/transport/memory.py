@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from anywire.errors import ConnectFailed
-from anywire.transport.contract import Accept, Callbacks, refuse_when_closed
+from anywire.transport.contract import Accept, Callbacks, ignore, refuse_when_closed
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Message
 
@@ -24,6 +24,8 @@ class MemoryTransport:
         self.callbacks = Callbacks()
         self.name = name
         self.other: MemoryTransport | None = None
+        #: Called once when this end starts: where the other end is given to whoever serves it.
+        self.on_start: Callable[[], None] = ignore
         self._inbox: deque[Message | Batch] = deque()
         self._high = limits.requests_in_flight
         self._room = asyncio.Event()
@@ -41,6 +43,7 @@ class MemoryTransport:
     async def start(self) -> None:
         """Receive what was sent meanwhile, and go on receiving."""
         self._started = True
+        self.on_start()
         self._schedule()
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
@@ -146,4 +149,3 @@ class MemoryListener:
         self._closed.set()
         for transport in self._accepted:
             await transport.close()
-

@@ -107,5 +107,5 @@ def _same_stream(first: int, second: int) -> bool:
 
 def _flush_stdout() -> None:
     with contextlib.suppress(OSError, ValueError):
-        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] None under pythonw
+        if sys.stdout is not None:
             sys.stdout.flush()

@@ -35,11 +35,15 @@ class StdioServerTransport(StreamTransport):
         self._fd_writer: FdWriter | None = None
         self._closed_event = asyncio.Event()
         self._broken: AnywireError | None = None
+        self.on_full = lambda: self.hold_reading("the client does not read")
+        self.on_room = lambda: self.release_reading("the client does not read")
 
     async def start(self) -> None:
         """Begin to read."""
         read_fd, write_fd = self._fds
-        self._fd_writer = FdWriter(write_fd, self._limits.write_low_bytes, self.room_again, self._output_broken)
+        self._fd_writer = FdWriter(
+            write_fd, self._limits.write_low_bytes, self.room_again, self._output_broken
+        )
         self.attach(self._fd_writer)
         self._reader = FdReader(read_fd, self.receive, self.receive_end)
         self._reader.resume()
@@ -56,19 +60,26 @@ class StdioServerTransport(StreamTransport):
         self.flush()
         self._reader.close()
         if not await self._fd_writer.drain(self._limits.shutdown_seconds) and self._broken is None:
-            self._broken = TransportBroken(f"{self._fd_writer.buffered} bytes of replies were not read in time")
+            self._broken = TransportBroken(
+                f"{self._fd_writer.buffered} bytes of replies were not read in time"
+            )
         self._fd_writer.close()
         self.fire_close(self._broken)
         self._closed_event.set()
 
-    def writing_paused(self) -> None:
-        """Stop reading: the client does not read either."""
+    @property
+    def broken(self) -> AnywireError | None:
+        """Why replies could not be written, None while they can."""
+        return self._broken
+
+    def pause_reading(self) -> None:
+        """Stop reading stdin."""
         if self._reader is not None:
             self._reader.pause()
 
-    def writing_resumed(self) -> None:
-        """Read on."""
-        if self._reader is not None and not self._closing:
+    def resume_reading(self) -> None:
+        """Read stdin again."""
+        if self._reader is not None:
             self._reader.resume()
 
     def _output_broken(self, error: OSError) -> None:

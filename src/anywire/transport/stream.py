@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from anywire.errors import AnywireError, TransportClosed
-from anywire.transport.contract import Callbacks, refuse_when_closed
+from anywire.transport.contract import Callbacks, ignore, refuse_when_closed
 from anywire.transport.outbox import Outbox
 from anywire.wire.codec import decode, encode, encode_batch
 from anywire.wire.framing import Framer
@@ -52,6 +52,10 @@ class StreamTransport:
         self._on_close_fired = False
         self._room = asyncio.Event()
         self._room.set()
+        self._holds: set[str] = set()
+        #: Called when too much waits to be written, and when there is room again.
+        self.on_full: Callable[[], None] = ignore
+        self.on_room: Callable[[], None] = ignore
 
     @property
     def closed(self) -> bool:
@@ -76,7 +80,32 @@ class StreamTransport:
         self._ended = True
         self._deliver(self._framer.end())
         if not self._on_close_fired:
-            self._call(self.callbacks.on_end)
+            self.input_ended()
+
+    def input_ended(self) -> None:
+        """The input has ended and everything of it was handed on."""
+        self._call(self.callbacks.on_end)
+
+    def hold_reading(self, reason: str) -> None:
+        """Stop reading, for one of several reasons that may hold at once."""
+        if not self._holds:
+            self.pause_reading()
+        self._holds.add(reason)
+
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer: read on when it was the last."""
+        if reason in self._holds:
+            self._holds.remove(reason)
+            if not self._holds and not self._closing:
+                self.resume_reading()
+
+    def pause_reading(self) -> None:
+        """Stop reading; the subclass knows how."""
+        raise AssertionError("a stream transport must know how to pause")
+
+    def resume_reading(self) -> None:
+        """Read again; the subclass knows how."""
+        raise AssertionError("a stream transport must know how to resume")
 
     def _deliver(self, frames: list[bytes | Fault]) -> None:
         outbox, callbacks, limits = self._outbox, self.callbacks, self._limits
@@ -116,19 +145,13 @@ class StreamTransport:
         self._writer.write(data)
         if self._writer.buffered > self._limits.write_high_bytes and self._room.is_set():
             self._room.clear()
-            self.writing_paused()
+            self.on_full()
 
     def room_again(self) -> None:
         """The writer has sunk below the low mark, or is gone: let senders go on."""
         if not self._room.is_set():
             self._room.set()
-            self.writing_resumed()
-
-    def writing_paused(self) -> None:
-        """Called when too much waits to be written; the serving side stops reading here."""
-
-    def writing_resumed(self) -> None:
-        """Called when there is room again."""
+            self.on_room()
 
     # The end.
 

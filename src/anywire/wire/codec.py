@@ -251,7 +251,9 @@ def _cut_in_reply(text: bytes, scan: Scan) -> bool:
 
 
 def _is_id(token: bytes) -> bool:
-    return token[:1] != b"" and token[0] in _ID_START and isinstance(_decode_or_none(token), int | float | str)
+    return (
+        token[:1] != b"" and token[0] in _ID_START and isinstance(_decode_or_none(token), int | float | str)
+    )
 
 
 def fault_from_excerpt(kind: FaultKind, reason: str, head: bytes, tail: bytes, size: int) -> Fault:

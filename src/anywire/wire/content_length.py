@@ -126,7 +126,7 @@ class ContentLengthFramer:
         blank = _LEADING_SPACE.match(self._buffer)
         if blank is not None and blank.end():
             self._drop(blank.end())
-        if self._buffer[:1] == b"{" and self._take_line(out):
+        if self._buffer.startswith(b"{") and self._take_line(out):
             return True
         limit = self._limits.header_bytes
         found = _BLANK_LINE.search(self._buffer, max(self._searched - 2, 0), limit)
@@ -141,7 +141,8 @@ class ContentLengthFramer:
         block = bytes(self._buffer[: found.end()])
         length, trouble = _length_of(block)
         if trouble:
-            self._fault(FaultKind.BAD_HEADER, trouble, len(block), out)
+            kind = FaultKind.BAD_HEADER if length is None else FaultKind.STRAY
+            self._fault(kind, trouble, len(block), out)
         self._drop(len(block))
         if length is not None:
             self._expect(length)

@@ -13,6 +13,7 @@ Specification: JSON-RPC 2.0; MCP `basic/index`, all revisions.
 
 from __future__ import annotations
 
+import math
 from enum import Enum, IntEnum
 from typing import Any, Final, TypeAlias, TypeGuard
 
@@ -89,7 +90,7 @@ class _Message(msgspec.Struct, frozen=True, eq=False, gc=False):
     """What all messages share: equality by content, whatever bytes they were read from."""
 
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, _Message) or type(self) is not type(other):
             return NotImplemented
         return _content(self) == _content(other)
 
@@ -169,6 +170,8 @@ class FaultKind(Enum):
     BAD_HEADER = (JsonRpcErrorCode.ParseError, "bad header")
     #: The peer changed from one framing to the other.
     FRAMING_CHANGED = (JsonRpcErrorCode.ParseError, "framing changed")
+    #: Text between two messages: the rest of one that was wrong, which has had its answer.
+    STRAY = (JsonRpcErrorCode.ParseError, "stray text")
     #: The stream ended inside a message.
     TRUNCATED = (JsonRpcErrorCode.ParseError, "truncated message")
 
@@ -208,7 +211,7 @@ class Fault(msgspec.Struct, frozen=True):
         `null_id` stands in for an id that could not be read: `NULL_ID` up to 2025-06-18, None (left
         out) from 2025-11-25 on.
         """
-        if self.is_reply:
+        if self.is_reply or self.kind is FaultKind.STRAY:
             return None
         return _error(self.id or null_id, self.code, self.reason)
 
@@ -233,7 +236,7 @@ def id_token(value: PlainId) -> bytes:
     """Return the JSON spelling of an id.  Raises `LocalProtocolError` for anything that is no id."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LocalProtocolError(f"an id is a string or a number, not {value!r}")
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+    if isinstance(value, float) and not math.isfinite(value):
         raise LocalProtocolError(f"an id is a finite number, not {value!r}")
     if isinstance(value, int) and not -(2**63) <= value < 2**64:
         return str(value).encode()
@@ -252,9 +255,9 @@ def plain_id(token: bytes) -> PlainId:
 
 
 def id_key(token: bytes) -> bytes:
-    """Return the spelling under which an id is looked up: one for each decoded value and type.
+    r"""Return the spelling under which an id is looked up: one for each decoded value and type.
 
-    `"a"` and `"\\u0061"` are one key; `1`, `1.0` and `"1"` are three.  The usual spellings are their
+    `"a"` and `"\u0061"` are one key; `1`, `1.0` and `"1"` are three.  The usual spellings are their
     own keys, so this costs nothing for them.
     """
     if token.isdigit() or (b"\\" not in token and token[:1] == b'"'):
@@ -309,7 +312,9 @@ def validate_request(value: object) -> bool:
     if not _is_object(value) or value.get("jsonrpc") != JSONRPC_VERSION:
         return False
     method, id = value.get("method"), value.get("id")
-    return isinstance(method, str) and method != "" and isinstance(id, int | float | str) and id is not True and id is not False
+    if not isinstance(method, str) or not method or isinstance(id, bool):
+        return False
+    return isinstance(id, int | float | str)
 
 
 def is_notification(value: object) -> bool:

@@ -128,13 +128,13 @@ class _Pending(msgspec.Struct):
     total_deadline: float | None
 
 
-class _CancelParams(msgspec.Struct):
-    requestId: msgspec.Raw = msgspec.Raw()
+class _CancelParams(msgspec.Struct, rename="camel"):
+    request_id: msgspec.Raw = msgspec.Raw()
     reason: object = None
 
 
-class _ProgressParams(msgspec.Struct):
-    progressToken: msgspec.Raw = msgspec.Raw()
+class _ProgressParams(msgspec.Struct, rename="camel"):
+    progress_token: msgspec.Raw = msgspec.Raw()
 
 
 _cancel_decoder = msgspec.json.Decoder(_CancelParams)
@@ -277,7 +277,7 @@ class Peer:
             params = decode_value(message.params or b"{}", _CancelParams, _cancel_decoder)
         except msgspec.MsgspecError:
             return message  # malformed: ignored above, as the specification asks
-        key = id_key(bytes(params.requestId))
+        key = id_key(bytes(params.request_id))
         if key not in self._incoming:
             return message  # unknown or finished
         self._incoming.remove(key)
@@ -289,7 +289,7 @@ class Peer:
             params = decode_value(message.params or b"{}", _ProgressParams, _progress_decoder)
         except msgspec.MsgspecError:
             return message
-        pending, _ = self._find(bytes(params.progressToken))
+        pending, _ = self._find(bytes(params.progress_token))
         if pending is None or message.params is None:
             return message  # an unknown or finished token
         if pending.silence is not None:
@@ -342,8 +342,7 @@ class Peer:
             if pending.deadline is not None and pending.deadline > now:
                 heapq.heappush(self._deadlines, (pending.deadline, key))  # it made progress meanwhile
                 continue
-            waited = f"no answer to {pending.method} within {now - pending.started:g} s"
-            done = self.settle(key, DeadlineExceeded(waited), "timed out")
+            done = self.settle(key, DeadlineExceeded(_waited(pending, now)), "timed out")
             if done is not None:
                 settled.append(done)
         return settled
@@ -370,6 +369,13 @@ class Peer:
         self._incoming.clear()
         self._deadlines.clear()
         return settled
+
+
+def _waited(pending: _Pending, now: float) -> str:
+    """Say how long was waited, and for what: an answer at all, or the end of a call that reported."""
+    if pending.total_deadline is not None and now >= pending.total_deadline:
+        return f"{pending.method} did not end within {pending.total_deadline - pending.started:g} s"
+    return f"no answer to {pending.method} within {pending.silence:g} s"
 
 
 def _peer_error(message: ErrorResponse) -> PeerError:

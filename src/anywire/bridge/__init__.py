@@ -1,0 +1,3 @@
+"""Any transport to any transport."""
+
+__all__ = ()

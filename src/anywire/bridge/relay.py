@@ -1,0 +1,222 @@
+"""Carry messages between two ends that speak the same era, byte for byte.
+
+The relay reads envelopes and nothing else: each message goes out as the bytes it came in, but for
+what the other framing cannot carry.  It remembers which requests of the client are unanswered, so
+that a server which dies settles them at once and with the reason, and a client which has said all
+it wanted still gets its answers.
+
+What is no message stops here: the client is told, the server's noise is reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from anywire.errors import AnywireError
+from anywire.protocol.revisions import null_id
+from anywire.transport.contract import Transport
+from anywire.transport.stdio_client import StdioClientTransport
+from anywire.transport.stdio_server import StdioServerTransport
+from anywire.wire.codec import decode_value
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import (
+    Batch,
+    ErrorResponse,
+    Fault,
+    JsonRpcErrorCode,
+    Message,
+    Request,
+    Response,
+    create_error_response,
+    id_key,
+)
+
+__all__ = ("Relay",)
+
+_TARGET_FULL = "the server does not read"
+_FACE_FULL = "the client does not read"
+
+
+class _Initialized(msgspec.Struct):
+    protocol_version: str | None = msgspec.field(default=None, name="protocolVersion")
+
+
+class Relay:
+    """One client on the face, one server behind it; `run()` is its whole life.
+
+    `report` gets sentences for people, one for each thing that is worth one.
+    """
+
+    def __init__(
+        self,
+        face: StdioServerTransport,
+        target: StdioClientTransport,
+        report: Callable[[str], None],
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._face = face
+        self._target = target
+        self._report = report
+        self._limits = limits
+        self._unanswered: dict[bytes, bytes] = {}
+        self._initialize_key: bytes | None = None
+        self._revision: str | None = None
+        self._noise = 0
+        self._answered = asyncio.Event()
+        self._answered.set()
+        self._client_left = asyncio.Event()
+        self._server_left = asyncio.Event()
+        self._server_error: AnywireError | None = None
+        self._failed = 0
+        self._connect()
+
+    def _connect(self) -> None:
+        face, target = self._face, self._target
+        face.callbacks.on_message = self._from_client
+        face.callbacks.on_error = self._client_error
+        face.callbacks.on_end = self._client_left.set
+        face.callbacks.on_close = lambda _: self._client_left.set()
+        target.callbacks.on_message = self._from_server
+        target.callbacks.on_error = self._server_noise
+        target.callbacks.on_close = self._server_closed
+        hold_face = face.on_full
+
+        def face_full() -> None:
+            hold_face()
+            target.hold_reading(_FACE_FULL)
+
+        release_face = face.on_room
+
+        def face_room() -> None:
+            release_face()
+            target.release_reading(_FACE_FULL)
+
+        face.on_full, face.on_room = face_full, face_room
+        target.on_full = lambda: face.hold_reading(_TARGET_FULL)
+        target.on_room = lambda: face.release_reading(_TARGET_FULL)
+
+    async def run(self) -> None:
+        """Start the server, carry messages until one side ends, end the other.
+
+        Raises `SpawnFailed` when the server cannot be started, and the error with which it ended
+        when it left before the client did.
+        """
+        try:
+            await self._target.start()
+            await self._face.start()
+            await self._until_either_leaves()
+        finally:
+            await self._target.close()
+            await self._face.close()
+            if self._noise > 1:
+                self._report(f"{self._target.name} wrote {self._noise} things on stdout that are no messages")
+
+    async def _until_either_leaves(self) -> None:
+        left = asyncio.create_task(self._client_left.wait()), asyncio.create_task(self._server_left.wait())
+        try:
+            await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in left:
+                task.cancel()
+        if self._client_left.is_set():
+            await self._finish_what_was_asked()
+        if self._server_error is not None and (self._failed or not self._client_left.is_set()):
+            raise self._server_error
+
+    async def _finish_what_was_asked(self) -> None:
+        """The client has said all it wanted: let the server answer what it was asked, within bounds."""
+        if self._face.broken is not None or self._face.closed:
+            return
+        waits = asyncio.create_task(self._answered.wait()), asyncio.create_task(self._server_left.wait())
+        try:
+            await asyncio.wait(
+                waits, timeout=self._limits.request_seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            for task in waits:
+                task.cancel()
+
+    # From the client.
+
+    def _from_client(self, message: Message | Batch) -> None:
+        for item in message.items if isinstance(message, Batch) else (message,):
+            if isinstance(item, Request):
+                self._ask(item)
+        self._forward(self._target, message)
+
+    def _ask(self, request: Request) -> None:
+        key = id_key(request.id)
+        self._unanswered[key] = request.id
+        self._answered.clear()
+        if request.method == "initialize":
+            self._initialize_key = key
+
+    def _client_error(self, error: Fault | AnywireError) -> None:
+        if not isinstance(error, Fault):
+            self._report(str(error))
+            self._answered.set()  # nobody is there to read them
+            return
+        reply = error.answer(null_id(self._revision))
+        if reply is not None:
+            self._forward(self._face, reply)
+
+    # From the server.
+
+    def _from_server(self, message: Message | Batch) -> None:
+        for item in message.items if isinstance(message, Batch) else (message,):
+            if isinstance(item, Response | ErrorResponse) and item.id is not None:
+                self._settle(item)
+        self._forward(self._face, message)
+
+    def _settle(self, reply: Response | ErrorResponse) -> None:
+        assert reply.id is not None
+        key = id_key(reply.id)
+        if self._unanswered.pop(key, None) is None:
+            return
+        if key == self._initialize_key and isinstance(reply, Response):
+            self._revision = _revision_of(reply)
+        if not self._unanswered:
+            self._answered.set()
+
+    def _server_noise(self, error: Fault | AnywireError) -> None:
+        if not isinstance(error, Fault):
+            self._report(str(error))
+            return
+        if error.is_reply and error.id is not None and id_key(error.id) in self._unanswered:
+            self._fail(error.id, f"{self._target.name}: its reply cannot be used: {error.reason}")
+            return
+        self._noise += 1
+        if self._noise == 1:
+            start = error.data[:120].decode("utf-8", "backslashreplace")
+            self._report(
+                f"{self._target.name} wrote something on stdout that is no message "
+                f"(it belongs on stderr): {start!r}: {error.reason}"
+            )
+
+    def _server_closed(self, error: AnywireError | None) -> None:
+        self._server_error = error
+        why = str(error) if error is not None else f"{self._target.name} was ended"
+        self._failed = len(self._unanswered)
+        for id in list(self._unanswered.values()):
+            self._fail(id, why)
+        self._server_left.set()
+
+    def _fail(self, id: bytes, reason: str) -> None:
+        reply = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
+        reply = msgspec.structs.replace(reply, id=id)
+        self._settle(reply)
+        self._forward(self._face, reply)
+
+    def _forward(self, transport: Transport, message: Message | Batch) -> None:
+        if not transport.closed:
+            transport.post(message)
+
+
+def _revision_of(reply: Response) -> str | None:
+    try:
+        return decode_value(reply.result, _Initialized).protocol_version
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,336 @@
+"""A client: requests out, answers matched, everything settled when the wire ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from anywire._version import __version__
+from anywire.client.result import ToolResult
+from anywire.errors import AnywireError, RemoteProtocolError, SessionError, TransportClosed
+from anywire.protocol.legacy import ClientConversation
+from anywire.protocol.types.initialize import Implementation, InitializeResult
+from anywire.protocol.types.tools import ListToolsResult, Tool
+from anywire.transport.contract import Transport
+from anywire.wire.codec import decode_value, encode_value
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import (
+    Batch,
+    Fault,
+    JsonRpcErrorCode,
+    Message,
+    Notification,
+    Request,
+    Response,
+    create_error_response,
+)
+from anywire.wire.peer import Event, Peer, ProgressReceived, Refused, Settled, Unmatched
+
+__all__ = ("Client", "OnProgress")
+
+_log = logging.getLogger("anywire.client")
+
+#: Gets `progress`, `total` (or None) and `message` (or None) of each report.
+OnProgress = Callable[[float, float | None, str | None], None]
+
+
+class _ProgressParams(msgspec.Struct):
+    progress: float = 0.0
+    total: float | None = None
+    message: str | None = None
+
+
+class Client:
+    """A conversation with one server.  Made by `anywire.connect`.
+
+    Use it as `async with`, or call `open()` and `close()` from any task.  Each failure raises one
+    exception of `anywire.errors`: the server's own error as `PeerError`, a dead child as
+    `ProcessExited`, no answer in time as `DeadlineExceeded`.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        info: Implementation | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        on_log: Callable[[dict[str, Any]], None] | None = None,
+        on_notification: Callable[[Notification], None] | None = None,
+    ) -> None:
+        self._transport = transport
+        self._limits = limits
+        self._conversation = ClientConversation(info or Implementation("anywire", __version__))
+        self._peer = Peer(limits)
+        self._waiting: dict[bytes, asyncio.Future[bytes]] = {}
+        self._progress: dict[bytes, OnProgress] = {}
+        self._on_log = on_log
+        self._on_notification = on_notification
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._noise = 0
+        callbacks = transport.callbacks
+        callbacks.on_message = self._on_message
+        callbacks.on_error = self._on_error
+        callbacks.on_end = self._on_end
+        callbacks.on_close = self._on_close
+
+    def __repr__(self) -> str:
+        return f"<Client {self._conversation.revision or 'not open'}, {self._peer!r}>"
+
+    async def __aenter__(self) -> Client:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # Opening and closing.
+
+    async def open(self) -> None:
+        """Start the wire and shake hands; on failure everything that was started is ended again."""
+        self._loop = asyncio.get_running_loop()
+        try:
+            await self._transport.start()
+            await self._shake_hands()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _shake_hands(self) -> None:
+        params = self._conversation.initialize_params()
+        result = await self.request("initialize", params, timeout=self._limits.connect_seconds)
+        try:
+            self._conversation.initialized(result)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise RemoteProtocolError(f"the answer to initialize cannot be used: {error}") from error
+        await self.notify("notifications/initialized")
+
+    async def close(self) -> None:
+        """End the conversation and the wire; pending requests fail.  Idempotent."""
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._transport.close()
+
+    @property
+    def server(self) -> InitializeResult:
+        """What the server said of itself.  Raises `SessionError` before `open()`."""
+        if self._conversation.server is None:
+            raise SessionError("the client has not been opened")
+        return self._conversation.server
+
+    @property
+    def revision(self) -> str | None:
+        """The revision agreed on, None before `open()`."""
+        return self._conversation.revision
+
+    # Calls.
+
+    async def ping(self, *, timeout: float | None = None) -> None:
+        """Ask the server for a sign of life."""
+        await self.request("ping", timeout=timeout)
+
+    async def tools(self) -> list[Tool]:
+        """Return all tools, whatever the number of pages; one that cannot be read is left out and logged."""
+        tools: list[Tool] = []
+        cursor: object = msgspec.UNSET
+        seen: set[object] = set()
+        while True:
+            params = None if cursor is msgspec.UNSET else encode_value({"cursor": cursor})
+            page = self._read_page(await self.request("tools/list", params))
+            tools += [tool for tool in map(self._tool, page.tools) if tool is not None]
+            cursor = page.next_cursor
+            if cursor is msgspec.UNSET or cursor in seen:
+                return tools
+            seen.add(cursor)
+
+    def _tool(self, raw: msgspec.Raw) -> Tool | None:
+        try:
+            return decode_value(raw, Tool)
+        except msgspec.MsgspecError as error:
+            _log.warning("a tool of the server cannot be used: %s: %s", error, bytes(raw)[:200])
+            return None
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> ToolResult:
+        """Call a tool; a tool that failed is a result with `is_error`, not an exception.
+
+        `timeout` is in seconds without answer or progress (default: `Limits.request_seconds`).
+        """
+        params = encode_value({"name": name, "arguments": arguments or {}})
+        raw = await self.request("tools/call", params, timeout=timeout, on_progress=on_progress)
+        try:
+            return ToolResult.from_raw(raw)
+        except msgspec.MsgspecError as error:
+            raise RemoteProtocolError(f"the result of tool {name!r} cannot be read: {error}") from error
+
+    async def request(
+        self,
+        method: str,
+        params: bytes | Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> bytes:
+        """Send any request and return its raw result (JSON, UTF-8).
+
+        When the caller is cancelled or the time is over, the server is told to stop.
+        """
+        if self._loop is None:
+            raise SessionError("the client has not been opened")
+        request = self._peer.request(
+            method,
+            encode_value(params) if isinstance(params, Mapping) else params,
+            self._loop.time(),
+            timeout=self._limits.request_seconds if timeout is None else timeout,
+            total=self._limits.request_total_seconds,
+            progress=method != "initialize",
+        )
+        future: asyncio.Future[bytes] = self._loop.create_future()
+        self._waiting[request.id] = future
+        if on_progress is not None:
+            self._progress[request.id] = on_progress
+        try:
+            await self._transport.send(request)
+            self._watch_the_clock()
+            return await future
+        except BaseException as error:
+            self._give_up(request.id, error)
+            raise
+        finally:
+            self._waiting.pop(request.id, None)
+            self._progress.pop(request.id, None)
+
+    async def notify(self, method: str, params: bytes | Mapping[str, Any] | None = None) -> None:
+        """Send any notification."""
+        raw = encode_value(params) if isinstance(params, Mapping) else params
+        await self._transport.send(Notification(method, raw))
+
+    def _give_up(self, id: bytes, error: BaseException) -> None:
+        cancelled = self._peer.cancel(id, "cancelled" if isinstance(error, asyncio.CancelledError) else "")
+        if cancelled is not None and cancelled.send is not None and not self._transport.closed:
+            self._transport.post(cancelled.send)
+
+    def _read_page(self, raw: bytes) -> ListToolsResult:
+        try:
+            return decode_value(raw, ListToolsResult)
+        except msgspec.MsgspecError as error:
+            raise RemoteProtocolError(f"the server's answer cannot be read: {error}") from error
+
+    # In.
+
+    def _on_message(self, message: Message | Batch) -> None:
+        assert self._loop is not None
+        for item in message.items if isinstance(message, Batch) else (message,):
+            if isinstance(item, Fault):
+                self._on_error(item)
+            else:
+                self._handle(self._peer.receive(item, self._loop.time()))
+
+    def _handle(self, event: Event) -> None:
+        match event:
+            case Settled():
+                self._settle(event)
+            case ProgressReceived():
+                self._report(event)
+            case Notification():
+                self._notified(event)
+            case Request():
+                self._answer(event)
+            case Refused():
+                self._transport.post(event.reply)
+            case Unmatched():
+                _log.info("a reply that answers nothing: %s", event.message.frame[:200])
+            case _:
+                pass
+
+    def _settle(self, settled: Settled) -> None:
+        if settled.send is not None and not self._transport.closed:
+            self._transport.post(settled.send)
+        future = self._waiting.get(settled.key)
+        if future is None or future.done():
+            return
+        if isinstance(settled.outcome, AnywireError):
+            future.set_exception(settled.outcome)
+        else:
+            future.set_result(settled.outcome)
+
+    def _report(self, event: ProgressReceived) -> None:
+        callback = self._progress.get(event.key)
+        if callback is not None:
+            try:
+                params = decode_value(event.params, _ProgressParams)
+            except msgspec.MsgspecError:
+                return
+            callback(params.progress, params.total, params.message)
+
+    def _notified(self, message: Notification) -> None:
+        if message.method == "notifications/message" and self._on_log is not None:
+            try:
+                self._on_log(decode_value(message.params or b"{}", dict[str, Any]))
+            except msgspec.MsgspecError:
+                _log.info("a log message that cannot be read: %s", message.frame[:200])
+        if self._on_notification is not None:
+            self._on_notification(message)
+
+    def _answer(self, request: Request) -> None:
+        """Answer a request of the server's: `ping` always, nothing else is offered."""
+        if not self._peer.respond(request.id):
+            return
+        if request.method == "ping":
+            self._transport.post(Response(request.id, b"{}"), related=request.id)
+            return
+        reason = f"Method not found: {request.method}"
+        reply = create_error_response(None, JsonRpcErrorCode.MethodNotFound, reason)
+        self._transport.post(msgspec.structs.replace(reply, id=request.id), related=request.id)
+
+    def _on_error(self, error: Fault | AnywireError) -> None:
+        if not isinstance(error, Fault):
+            _log.warning("%s", error)
+            return
+        settled = self._peer.receive_fault(error)
+        if settled is not None:
+            self._settle(settled)
+            return
+        self._noise += 1
+        if self._noise == 1:
+            _log.warning(
+                "the server wrote something that is no message: %s: %s", error.reason, error.data[:200]
+            )
+
+    def _on_end(self) -> None:
+        """The server sends no more: nothing that waits will be answered."""
+        self._on_close(TransportClosed("the server closed the connection"))
+
+    def _on_close(self, error: AnywireError | None) -> None:
+        for settled in self._peer.close(error):
+            self._settle(settled)
+
+    # Time.
+
+    def _watch_the_clock(self) -> None:
+        assert self._loop is not None
+        deadline = self._peer.deadline()
+        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._loop.call_at(deadline, self._tick)
+
+    def _tick(self) -> None:
+        assert self._loop is not None
+        self._timer = None
+        for settled in self._peer.tick(self._loop.time()):
+            self._settle(settled)
+        self._watch_the_clock()
