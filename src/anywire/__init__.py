@@ -15,7 +15,16 @@ from anywire._version import __version__
 if TYPE_CHECKING:
     from anywire.client.client import Client
     from anywire.client.connect import connect
-    from anywire.errors import AnywireError, DeadlineExceeded, PeerError, ProcessExited, TransportError
+    from anywire.client.result import ToolResult
+    from anywire.client.sync import SyncClient, connect_sync
+    from anywire.errors import (
+        AnywireError,
+        ConnectFailed,
+        DeadlineExceeded,
+        PeerError,
+        ProcessExited,
+        TransportError,
+    )
     from anywire.protocol.types.content import ImageContent, TextContent
     from anywire.server.context import Context
     from anywire.server.result import ToolOutput
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = (
     "AnywireError",
     "Client",
+    "ConnectFailed",
     "Context",
     "DeadlineExceeded",
     "ImageContent",
@@ -32,16 +42,20 @@ __all__ = (
     "PeerError",
     "ProcessExited",
     "Server",
+    "SyncClient",
     "TextContent",
     "ToolOutput",
+    "ToolResult",
     "TransportError",
     "__version__",
     "connect",
+    "connect_sync",
 )
 
 _HOMES = {
     "AnywireError": "anywire.errors",
     "Client": "anywire.client.client",
+    "ConnectFailed": "anywire.errors",
     "Context": "anywire.server.context",
     "DeadlineExceeded": "anywire.errors",
     "ImageContent": "anywire.protocol.types.content",
@@ -49,10 +63,13 @@ _HOMES = {
     "PeerError": "anywire.errors",
     "ProcessExited": "anywire.errors",
     "Server": "anywire.server.server",
+    "SyncClient": "anywire.client.sync",
     "TextContent": "anywire.protocol.types.content",
     "ToolOutput": "anywire.server.result",
+    "ToolResult": "anywire.client.result",
     "TransportError": "anywire.errors",
     "connect": "anywire.client.connect",
+    "connect_sync": "anywire.client.sync",
 }
 
 

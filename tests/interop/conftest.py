@@ -26,7 +26,8 @@ else:
         except peers.PeerUnavailable as unavailable:
             if os.environ.get("CI"):
                 pytest.fail(str(unavailable), pytrace=False)
-            pytest.skip(str(unavailable))
+            what_and_how = str(unavailable).splitlines()[0]
+            pytest.skip(f"{what_and_how}; without a network its tests are left out")
 
     @pytest.fixture(scope="session")
     def sdk_2_python() -> Path:

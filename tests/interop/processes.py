@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
+PR_GET_CHILD_SUBREAPER = 37
 POLL_INTERVAL = 0.01
 LEAVE_WITHIN = 6.0
 """How long a process may take to go after its test has ended: the shutdown grace and a little more."""
@@ -113,21 +114,24 @@ def watch() -> Generator[None]:
         yield
         return
     before = set(descendants())
-    adopt_orphans(wanted=True)
+    adopted_before = adopt_orphans(wanted=True)
     try:
         yield
         gone = wait_until(lambda: not left_over(before), within=LEAVE_WITHIN)
         found = [] if gone else [f"{pid}: {command_line(pid)}" for pid in left_over(before)]
     finally:
         wait_until(lambda: not kill_all(left_over(before)), within=LEAVE_WITHIN)
-        adopt_orphans(wanted=False)
+        adopt_orphans(wanted=adopted_before)
     assert not found, f"processes were left behind {LEAVE_WITHIN} s after the test: {found}"
 
 
-def adopt_orphans(*, wanted: bool) -> None:
-    """Make this process the one that orphans below it are handed to, or stop being it."""
+def adopt_orphans(*, wanted: bool) -> bool:
+    """Make this process the one that orphans below it are handed to, or not; tells what it was before."""
     libc = ctypes.CDLL(None, use_errno=True)
+    was = ctypes.c_int(0)
+    libc.prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(was), 0, 0, 0)
     libc.prctl(PR_SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
+    return bool(was.value)
 
 
 def left_over(before: set[int]) -> list[int]:

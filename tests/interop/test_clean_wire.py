@@ -57,3 +57,12 @@ def test_the_wire_stays_clean_when_stderr_is_the_same_pipe(framing: Framing) -> 
 def test_what_a_tool_writes_to_stderr_stays_off_a_shared_pipe(framing: Framing) -> None:
     """With `2>&1` even an honest log line would break the wire."""
     talk_over_noise(framing, "grumble", shared_stderr=True)
+
+
+@pytest.mark.parametrize("shared_stderr", [False, True])
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_what_is_printed_while_the_server_ends_stays_off_the_wire(
+    framing: Framing, shared_stderr: bool
+) -> None:
+    """Exit handlers and buffers that are written out at the end come after the last message, not as one."""
+    talk_over_noise(framing, "promise", shared_stderr=shared_stderr)

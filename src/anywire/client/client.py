@@ -11,7 +11,14 @@ import msgspec
 
 from anywire._version import __version__
 from anywire.client.result import ToolResult
-from anywire.errors import AnywireError, RemoteProtocolError, SessionError, TransportClosed
+from anywire.errors import (
+    AnywireError,
+    ConnectFailed,
+    DeadlineExceeded,
+    RemoteProtocolError,
+    SessionError,
+    TransportClosed,
+)
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.types.initialize import Implementation, InitializeResult
 from anywire.protocol.types.tools import ListToolsResult, Tool
@@ -60,8 +67,10 @@ class Client:
         limits: Limits = DEFAULT_LIMITS,
         on_log: Callable[[dict[str, Any]], None] | None = None,
         on_notification: Callable[[Notification], None] | None = None,
+        explain: Callable[[], str] | None = None,
     ) -> None:
         self._transport = transport
+        self._explain = explain
         self._limits = limits
         self._conversation = ClientConversation(info or Implementation("anywire", __version__))
         self._peer = Peer(limits)
@@ -92,11 +101,21 @@ class Client:
     # Opening and closing.
 
     async def open(self) -> None:
-        """Start the wire and shake hands; on failure everything that was started is ended again."""
+        """Start the wire and shake hands; on failure everything that was started is ended again.
+
+        Raises `ConnectFailed` with the reason, `ProcessExited` for a child that left, `PeerError` when
+        the server refused.  A client is opened once.
+        """
+        if self._loop is not None:
+            raise SessionError("a client is opened once; make another with connect()")
         self._loop = asyncio.get_running_loop()
         try:
             await self._transport.start()
             await self._shake_hands()
+        except DeadlineExceeded as error:
+            await self.close()
+            reason = f": {self._explain()}" if self._explain is not None else ""
+            raise ConnectFailed(f"{error}{reason}") from error
         except BaseException:
             await self.close()
             raise
@@ -285,8 +304,8 @@ class Client:
 
     def _answer(self, request: Request) -> None:
         """Answer a request of the server's: `ping` always, nothing else is offered."""
-        if not self._peer.respond(request.id):
-            return
+        if request.method == "initialize" or not self._peer.respond(request.id):
+            return  # servers do not initialize: it is our own request, echoed, and an answer would be too
         if request.method == "ping":
             self._transport.post(Response(request.id, b"{}"), related=request.id)
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeGuard
 
 from anywire.client.client import Client
@@ -34,7 +35,8 @@ def connect(
     *,
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
-    framing: Framing = Framing.NEWLINE,
+    inherit_env: bool = False,
+    framing: Framing | None = None,
     info: Implementation | None = None,
     limits: Limits = DEFAULT_LIMITS,
     on_log: Callable[[dict[str, Any]], None] | None = None,
@@ -42,38 +44,37 @@ def connect(
 ) -> Client:
     """Return a client of `target`, to be used as `async with`.
 
-    A sequence of strings is a command line, run without a shell and with `env` merged over a small
-    base environment; a `Server` is served in this process; a transport is used as it is.  `on_log`
-    gets the params of each log message of the server, `on_notification` every notification that is
-    for nobody else.  Raises `ConfigError` for anything else.
+    * A sequence of strings is a command line, run without a shell, in `cwd`, with `env` merged over a
+      small base environment (`inherit_env`: over the whole of ours).  Its framing is found out unless
+      it is given.
+    * A `Server` is served in this process.
+    * A transport is used as it is.
+
+    `on_log` gets the params of each log message of the server, `on_notification` every notification
+    that is for nobody else.  Raises `ConfigError` for anything else.
     """
-    transport = _transport(target, env or {}, cwd, framing, limits)
-    return Client(transport, info=info, limits=limits, on_log=on_log, on_notification=on_notification)
-
-
-def _transport(
-    target: object, env: Mapping[str, str], cwd: str | None, framing: Framing, limits: Limits
-) -> Transport:
+    make = partial(Client, info=info, limits=limits, on_log=on_log, on_notification=on_notification)
     if _is_acceptor(target):
         client, server = memory_pair(limits)
         client.on_start = lambda: target.accept(server)
-        return client
+        return make(client)
     if _is_transport(target):
-        return target
-    if isinstance(target, Sequence) and not isinstance(target, str | bytes):
-        argv = tuple(str(word) for word in target)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        if argv:
-            return _child(argv, env, cwd, framing, limits)
-    raise ConfigError(f"cannot connect to {target!r}: give a list of words, a Server or a transport")
-
-
-def _child(
-    argv: tuple[str, ...], env: Mapping[str, str], cwd: str | None, framing: Framing, limits: Limits
-) -> Transport:
+        return make(target)
+    argv = _words(target)
     from anywire.transport.process import Command
     from anywire.transport.stdio_client import StdioClientTransport
 
-    return StdioClientTransport(Command(argv, dict(env), cwd), framing=framing, limits=limits)
+    command = Command(argv, dict(env or {}), cwd, inherit_env)
+    child = StdioClientTransport(command, framing=framing, limits=limits)
+    return make(child, explain=child.explain_silence)
+
+
+def _words(target: object) -> tuple[str, ...]:
+    if isinstance(target, Sequence) and not isinstance(target, str | bytes):
+        words: list[object] = list(target)  # pyright: ignore[reportUnknownArgumentType] of anything
+        if words and all(isinstance(word, str) for word in words):
+            return tuple(map(str, words))
+    raise ConfigError(f"cannot connect to {target!r}: give a list of words, a Server or a transport")
 
 
 def _is_acceptor(target: object) -> TypeGuard[Acceptor]:

@@ -41,6 +41,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     request_total_seconds: float = 1_800.0
     #: Start-up of a peer until it has answered `initialize`.
     connect_seconds: float = 10.0
+    #: A server that answered nothing for so long may speak another framing, or another era.
+    probe_seconds: float = 2.0
     #: From the end of input until the handlers that still run are cancelled ...
     drain_seconds: float = 4.0
     #: ... and from then until what does not stop is left behind.

@@ -10,7 +10,6 @@ import sys
 from anywire import Server
 
 print("noise while importing é🙂")
-atexit.register(print, "noise at the end")
 
 server = Server("interop-noisy", version="1")
 
@@ -32,4 +31,12 @@ async def grumble(text: str) -> str:
     """Write to stderr, as is anybody's right."""
     print("noise on stderr", text, file=sys.stderr, flush=True)
     os.write(2, b"noise on the stderr descriptor\n")
+    return text
+
+
+@server.tool
+def promise(text: str) -> str:
+    """Print when this process ends, and leave something in the buffer until then."""
+    atexit.register(print, "noise at the end")
+    print("noise in the buffer", text)
     return text

@@ -124,7 +124,7 @@ async def echo(peer: Peer) -> Any:
 
 async def big_echo(peer: Peer) -> Any:
     """Five megabytes there and back; the comparison is made here."""
-    text = (f'0123456789 abcdefghijklmnopqrstuvwxyz "\\\n\t/ {EMOJI} ' * 100_000)[: 5 * 1024 * 1024]
+    text = (f'0123456789 abcdefghijklmnopqrstuvwxyz "\\\n\t/ {EMOJI} ' * 120_000)[: 5 * 1024 * 1024]
     back = await peer.text("echo", text=text)
     return {"equal": back == text, "characters": len(back)}
 
