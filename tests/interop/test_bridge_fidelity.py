@@ -95,7 +95,7 @@ def carry(folder: Path, face: Framing, target: Framing, script: list[Exchange]) 
             else:
                 finish(talk, outcome)
         if isinstance(failed := outcome[OPENING.name], str):
-            return {turn.name: failed for turn in script} | {"the end": failed}
+            return dict.fromkeys((*(turn.name for turn in script), "the end"), failed)
     return outcome
 
 

@@ -28,11 +28,13 @@ from anywire.wire.message import (
     Fault,
     JsonRpcErrorCode,
     Message,
+    Notification,
     Request,
     Response,
     create_error_response,
     id_key,
 )
+from anywire.wire.peer import read_cancel
 
 __all__ = ("Relay",)
 
@@ -142,10 +144,19 @@ class Relay:
     # From the client.
 
     def _from_client(self, message: Message | Batch) -> None:
-        for item in message.items if isinstance(message, Batch) else (message,):
+        items = message.items if isinstance(message, Batch) else (message,)
+        requests = [item for item in items if isinstance(item, Request)]
+        if len(self._unanswered) + len(requests) > self._limits.requests_in_flight:
+            self._refuse(requests)
+            return
+        for item in items:
             if isinstance(item, Request):
                 self._ask(item)
+            elif isinstance(item, Notification) and (cancelled := read_cancel(item)) is not None:
+                self._forget(cancelled.key)
         self._forward(self._target, message)
+        if self._target.closed:
+            self._fail_all(self._why_server_left())
 
     def _ask(self, request: Request) -> None:
         key = id_key(request.id)
@@ -153,6 +164,11 @@ class Relay:
         self._answered.clear()
         if request.method == "initialize":
             self._initialize_key = key
+
+    def _refuse(self, requests: list[Request]) -> None:
+        reason = f"more than {self._limits.requests_in_flight} requests are unanswered; wait for some of them"
+        for request in requests:
+            self._reply_error(request.id, reason)
 
     def _client_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
@@ -174,12 +190,15 @@ class Relay:
     def _settle(self, reply: Response | ErrorResponse) -> None:
         assert reply.id is not None
         key = id_key(reply.id)
-        if self._unanswered.pop(key, None) is None:
-            return
-        if key == self._initialize_key and isinstance(reply, Response):
+        if self._forget(key) and key == self._initialize_key and isinstance(reply, Response):
             self._revision = _revision_of(reply)
+
+    def _forget(self, key: bytes) -> bool:
+        """An answer has come, or is wanted no more; say whether one was awaited."""
+        awaited = self._unanswered.pop(key, None) is not None
         if not self._unanswered:
             self._answered.set()
+        return awaited
 
     def _server_noise(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
@@ -198,17 +217,24 @@ class Relay:
 
     def _server_closed(self, error: AnywireError | None) -> None:
         self._server_error = error
-        why = str(error) if error is not None else f"{self._target.name} was ended"
-        self._failed = len(self._unanswered)
-        for id in list(self._unanswered.values()):
-            self._fail(id, why)
+        self._fail_all(self._why_server_left())
         self._server_left.set()
 
+    def _why_server_left(self) -> str:
+        return str(self._server_error) if self._server_error is not None else f"{self._target.name} was ended"
+
+    def _fail_all(self, why: str) -> None:
+        self._failed += len(self._unanswered)
+        for id in list(self._unanswered.values()):
+            self._fail(id, why)
+
     def _fail(self, id: bytes, reason: str) -> None:
+        self._forget(id_key(id))
+        self._reply_error(id, reason)
+
+    def _reply_error(self, id: bytes, reason: str) -> None:
         reply = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
-        reply = msgspec.structs.replace(reply, id=id)
-        self._settle(reply)
-        self._forward(self._face, reply)
+        self._forward(self._face, msgspec.structs.replace(reply, id=id))
 
     def _forward(self, transport: Transport, message: Message | Batch) -> None:
         if not transport.closed:

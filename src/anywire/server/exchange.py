@@ -43,13 +43,15 @@ class Exchange:
     Nothing is sent for it after its answer, or once it has been cancelled.
     """
 
-    __slots__ = ("_session", "_token", "cancel_reason", "cancelled", "done", "id", "meta", "task")
+    __slots__ = ("_session", "_token", "cancel_reason", "cancelled", "done", "id", "key", "meta", "task")
 
     def __init__(self, session: ServerSession, id: bytes, meta: bytes) -> None:
         self._session = session
         self._token: bytes | UnsetType | None = UNSET
-        #: The request's id, raw JSON.
+        #: The request's id, raw JSON ...
         self.id = id
+        #: ... and as a key of tables.
+        self.key = id_key(id)
         #: The request's `_meta`, raw JSON.
         self.meta = meta
         #: The client has withdrawn the request ...
@@ -60,11 +62,6 @@ class Exchange:
         self.done = False
         #: The task that serves it, None while it runs in place.
         self.task: asyncio.Task[None] | None = None
-
-    @property
-    def key(self) -> bytes:
-        """The id as a key of tables."""
-        return id_key(self.id)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:

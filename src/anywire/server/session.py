@@ -54,7 +54,7 @@ else:
         loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, None]
     ) -> asyncio.Task[None]:
         """Start a task; before Python 3.12 it takes a turn of the loop."""
-        return loop.create_task(coroutine)
+        return asyncio.Task(coroutine, loop=loop)
 
 
 class Service(Protocol):
@@ -221,7 +221,7 @@ class ServerSession:
     def _send(self, reply: Response | ErrorResponse) -> None:
         if self.transport.closed:
             return
-        if self._batches:
+        if self._batches.active:
             gathered = self._batches.add(reply)
             if gathered is not None:
                 self._send_batch(gathered)

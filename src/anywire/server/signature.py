@@ -30,17 +30,31 @@ _SECTION = re.compile(
 class Signature(msgspec.Struct, frozen=True):
     """How a tool's function is called.
 
-    `decoder` reads raw JSON arguments into a struct; `positional` turns that struct into the
-    arguments of the call, `keyword_only` names those that go by keyword.  `context_name` is the
-    parameter that receives the `Context`, None where there is none.
+    `decoder` reads raw JSON arguments into a struct; `positional` and `keyword_only` name the
+    function's parameters in its order; `context_name` is the one among them that receives the
+    `Context`, None where there is none.
     """
 
     decoder: msgspec.json.Decoder[Any]
     schema: dict[str, Any]
     description: str
-    positional: Callable[[Any], tuple[Any, ...]]
+    positional: tuple[str, ...]
     keyword_only: tuple[str, ...]
     context_name: str | None
+
+    def caller(self, function: Callable[..., Any]) -> Callable[[Any, Callable[[], Any]], Any]:
+        """Return what calls the function with a decoded struct and, if it wants one, a new context."""
+        if self.context_name is None and not self.keyword_only:
+            return _plain_caller(function, self.positional)
+
+        def call(arguments: Any, context: Callable[[], Any]) -> Any:
+            def value(name: str) -> Any:
+                return context() if name == self.context_name else getattr(arguments, name)
+
+            positional = [value(name) for name in self.positional]
+            return function(*positional, **{name: value(name) for name in self.keyword_only})
+
+        return call
 
 
 def read_signature(function: Callable[..., Any], context_type: type) -> Signature:
@@ -63,15 +77,15 @@ def read_signature(function: Callable[..., Any], context_type: type) -> Signatur
             raise ConfigError(f"tool {name}: parameter *{parameter.name} has no form in a JSON schema")
         if _is_context(hint, context_type):
             context_name = parameter.name
-            continue
-        fields.append(_field(parameter, hint, documented.get(parameter.name)))
+        else:
+            fields.append(_field(parameter, hint, documented.get(parameter.name)))
         (keyword_only if parameter.kind is parameter.KEYWORD_ONLY else positional).append(parameter.name)
     arguments = _arguments_type(name, fields)
     return Signature(
         decoder=_decoder(name, arguments, fields),
         schema=_schema(name, arguments),
         description=description,
-        positional=_getter(positional),
+        positional=tuple(positional),
         keyword_only=tuple(keyword_only),
         context_name=context_name,
     )
@@ -149,13 +163,16 @@ def _schema(name: str, arguments: type[msgspec.Struct]) -> dict[str, Any]:
     return schema
 
 
-def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
+def _plain_caller(
+    function: Callable[..., Any], names: tuple[str, ...]
+) -> Callable[[Any, Callable[[], Any]], Any]:
+    """The usual case, on the hot path: some positional parameters and nothing else."""
     if not names:
-        return lambda _: ()
+        return lambda arguments, context: function()
+    get = attrgetter(*names)
     if len(names) == 1:
-        only = attrgetter(names[0])
-        return lambda arguments: (only(arguments),)
-    return attrgetter(*names)
+        return lambda arguments, context: function(get(arguments))
+    return lambda arguments, context: function(*get(arguments))
 
 
 def _read_docstring(text: str) -> tuple[str, dict[str, str]]:

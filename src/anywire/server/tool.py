@@ -30,12 +30,16 @@ class How(Enum):
 
 
 class RegisteredTool(msgspec.Struct, frozen=True):
-    """What a server knows of one tool."""
+    """What a server knows of one tool.
+
+    `call(arguments, context)` calls the function with decoded arguments; `context` makes a `Context`
+    for a function that wants one.  A coroutine function gives its coroutine.
+    """
 
     listing: Tool
-    function: Callable[..., Any]
     signature: Signature
     how: How
+    call: Callable[[Any, Callable[[], Context]], Any]
 
     def read_arguments(self, raw: bytes | msgspec.Raw) -> Any:
         """Decode a call's arguments.
@@ -47,29 +51,6 @@ class RegisteredTool(msgspec.Struct, frozen=True):
         if len(raw) == 4 and bytes(raw) == b"null":
             raw = b"{}"
         return decode_value(raw, object, decoder)
-
-    def call(self, arguments: Any, context: Callable[[], Context]) -> Any:
-        """Call the function with decoded arguments; a coroutine function gives its coroutine."""
-        signature = self.signature
-        positional = signature.positional(arguments)
-        if not signature.keyword_only and signature.context_name is None:
-            return self.function(*positional)
-        keywords = {name: getattr(arguments, name) for name in signature.keyword_only}
-        if signature.context_name is None:
-            return self.function(*positional, **keywords)
-        return self._call_with_context(arguments, keywords, context())
-
-    def _call_with_context(self, arguments: Any, keywords: dict[str, Any], context: Context) -> Any:
-        """Bind by name: the context may stand anywhere among the parameters."""
-        values = {name: getattr(arguments, name) for name in arguments.__struct_fields__}
-        positional: list[Any] = []
-        for parameter in inspect.signature(self.function).parameters.values():
-            value = context if parameter.name == self.signature.context_name else values[parameter.name]
-            if parameter.kind is parameter.KEYWORD_ONLY:
-                keywords[parameter.name] = value
-            else:
-                positional.append(value)
-        return self.function(*positional, **keywords)
 
 
 def register(
@@ -99,4 +80,4 @@ def register(
         annotations=annotations or msgspec.UNSET,
     )
     how = How.TASK if is_async else How.INLINE if inline else How.THREAD
-    return RegisteredTool(listing, function, signature, how)
+    return RegisteredTool(listing, signature, how, signature.caller(function))

@@ -160,7 +160,7 @@ class StreamsClient(_End):
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send a message; a request, or a batch with requests, opens a stream."""
         refuse_when_closed(self._closed or self._sends_no_more, self.name)
-        keys = _keys_of(message, Request)
+        keys = _asked(message)
         opens = None
         if keys:
             self._opened += 1
@@ -244,8 +244,8 @@ class StreamsServer(_End):
         self._client.log.append((stream.name if stream is not None else "general", message))
         if stream is not None:
             stream.put(message)
-            for key in _keys_of(message, Response | ErrorResponse):
-                self._answered(key, stream)
+            for key in _answered(message):
+                self._end_for(key, stream)
         else:
             self._keep(message)
 
@@ -276,7 +276,7 @@ class StreamsServer(_End):
         streams = self._open_streams.get(id_key(related)) if related is not None else None
         return streams[-1] if streams else self.general
 
-    def _answered(self, key: bytes, stream: _Stream) -> None:
+    def _end_for(self, key: bytes, stream: _Stream) -> None:
         """A reply went out: the stream ends with the last one that it waits for."""
         stream.keys.discard(key)
         streams = self._open_streams.get(key, [])
@@ -294,12 +294,19 @@ class StreamsServer(_End):
             self.call(self.callbacks.on_error, lost)
 
 
-def _keys_of(message: Message | Batch, kind: type | object) -> list[bytes]:
-    """Return the keys of the requests, or of the replies, that a message holds."""
-    items: tuple[Message | Fault, ...] = message.items if isinstance(message, Batch) else (message,)
-    wanted = [item for item in items if isinstance(item, kind)]  # pyright: ignore[reportArgumentType]
-    ids = [item.id for item in wanted if isinstance(item, Request | Response | ErrorResponse)]
-    return [id_key(id) for id in ids if id is not None]
+def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:
+    return message.items if isinstance(message, Batch) else (message,)
+
+
+def _asked(message: Message | Batch) -> list[bytes]:
+    """Return the keys of the requests that a message holds."""
+    return [id_key(item.id) for item in _items(message) if isinstance(item, Request)]
+
+
+def _answered(message: Message | Batch) -> list[bytes]:
+    """Return the keys of the requests that a message answers."""
+    replies = [item for item in _items(message) if isinstance(item, Response | ErrorResponse)]
+    return [id_key(reply.id) for reply in replies if reply.id is not None]
 
 
 def streams_pair(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import socket
 import stat
 from collections import deque
@@ -35,7 +36,8 @@ class FdReader:
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._reading = False
-        self._polled = False  # a file: always readable, and no selector takes it
+        # The next turn of a file: always readable, and no selector takes it.
+        self._turn: asyncio.Handle | None = None
         self._closed = False
 
     def resume(self) -> None:
@@ -50,15 +52,23 @@ class FdReader:
                 pass  # a device that no selector takes, such as /dev/null
             else:
                 return
-        self._polled = True
-        self._loop.call_soon(self._read_polled)
+        self._turn = self._loop.call_soon(self._read_polled)
 
     def pause(self) -> None:
         """Stop reading until `resume()`."""
-        if self._reading:
-            self._reading = False
-            if not self._polled:
-                self._loop.remove_reader(self._fd)
+        if not self._reading:
+            return
+        self._reading = False
+        if self._turn is None:
+            self._loop.remove_reader(self._fd)
+        else:
+            self._turn.cancel()
+
+    def finish(self, at_most: int) -> None:
+        """Read what has come already, about so many bytes of it, and let that be the end."""
+        while at_most > 0 and not self._closed and _readable(self._fd):
+            at_most -= self._read()
+        self._end()
 
     def close(self) -> None:
         """Stop reading and close the descriptor.  Idempotent."""
@@ -68,20 +78,25 @@ class FdReader:
             os.close(self._fd)
 
     def _read_polled(self) -> None:
+        self._read()
         if self._reading:
-            self._read()
-            self._loop.call_soon(self._read_polled)
+            self._turn = self._loop.call_soon(self._read_polled)
 
-    def _read(self) -> None:
+    def _read(self) -> int:
         try:
             chunk = os.read(self._fd, _READ_BYTES)
         except (BlockingIOError, InterruptedError):
-            return
+            return 0
         except OSError:
             chunk = b""  # a terminal that hung up, a socket that was reset: no more input either way
         if chunk:
             self._on_data(chunk)
         else:
+            self._end()
+        return len(chunk)
+
+    def _end(self) -> None:
+        if not self._closed:
             self.close()
             self._on_end()
 
@@ -216,6 +231,13 @@ class FdWriter:
 
     def _hung_up(self) -> None:
         self._break(BrokenPipeError("nobody reads the output any more"))
+
+
+def _readable(fd: int) -> bool:
+    """Say whether reading gives something, the end included, without waiting for it."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _private(fd: int) -> int:

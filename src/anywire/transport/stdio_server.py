@@ -33,7 +33,7 @@ class StdioServerTransport(StreamTransport):
         self._fds = (read_fd, write_fd)
         self._reader: FdReader | None = None
         self._fd_writer: FdWriter | None = None
-        self._closed_event = asyncio.Event()
+        self._ending: asyncio.Task[None] | None = None
         self._broken: AnywireError | None = None
         self.on_full = lambda: self.hold_reading("the client does not read")
         self.on_room = lambda: self.release_reading("the client does not read")
@@ -49,23 +49,29 @@ class StdioServerTransport(StreamTransport):
         self._reader.resume()
 
     async def close(self) -> None:
-        """Write what was sent (bounded), then close both descriptors."""
+        """Write what was sent (bounded), then close both descriptors.
+
+        A caller that is cancelled meanwhile leaves the ending under way.
+        """
+        self._closing = True
         if self._fd_writer is None or self._reader is None:
             self.fire_close(None)
             return
-        if self._closing:
-            await self._closed_event.wait()
-            return
-        self._closing = True
+        if self._ending is None:
+            end = self._end(self._reader, self._fd_writer)
+            self._ending = asyncio.get_running_loop().create_task(end)
+        await asyncio.shield(self._ending)
+
+    async def _end(self, reader: FdReader, writer: FdWriter) -> None:
+        # The input stays open until the output has been written: a client that sees us close it early
+        # might take us for dead and not read the rest.
+        reader.pause()
         self.flush()
-        self._reader.close()
-        if not await self._fd_writer.drain(self._limits.shutdown_seconds) and self._broken is None:
-            self._broken = TransportBroken(
-                f"{self._fd_writer.buffered} bytes of replies were not read in time"
-            )
-        self._fd_writer.close()
+        if not await writer.drain(self._limits.shutdown_seconds) and self._broken is None:
+            self._broken = TransportBroken(f"{writer.buffered} bytes of replies were not read in time")
+        reader.close()
+        writer.close()
         self.fire_close(self._broken)
-        self._closed_event.set()
 
     @property
     def broken(self) -> AnywireError | None:
@@ -84,10 +90,15 @@ class StdioServerTransport(StreamTransport):
 
     def _output_broken(self, error: OSError) -> None:
         self._broken = TransportBroken(f"{self.name}: replies cannot be written: {error}")
-        self.callbacks.on_error(self._broken)
-        if self._reader is not None:
-            self._reader.close()
-        self.receive_end()
+        # Not from here: this may be inside a callback that was just about to write.
+        asyncio.get_running_loop().call_soon(self._finish_without_output, self._broken)
+
+    def _finish_without_output(self, error: TransportBroken) -> None:
+        """Nobody reads: handle what the client had sent before it left, then end."""
+        if self._reader is None or self._closing:
+            return
+        self._call(self.callbacks.on_error, error)
+        self._reader.finish(self._limits.write_high_bytes)
 
 
 class StdioListener:

@@ -75,7 +75,7 @@ class StreamTransport:
 
     def receive_end(self) -> None:
         """The peer's bytes have ended: hand on what was pending, then the end."""
-        if self._ended:
+        if self._ended or self._on_close_fired:
             return
         self._ended = True
         self._deliver(self._framer.end())
@@ -112,6 +112,8 @@ class StreamTransport:
         assert outbox is not None, "bytes came in before start()"
         outbox.hold()
         for frame in frames:
+            if self._on_close_fired:
+                break  # a callback closed the wire
             message = frame if isinstance(frame, Fault) else decode(frame, limits)
             try:
                 if isinstance(message, Fault):

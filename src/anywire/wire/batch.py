@@ -27,14 +27,13 @@ class BatchReplies:
     def __init__(self) -> None:
         self._groups: dict[bytes, _Group] = {}
         self._reading: _Group | None = None
-
-    def __bool__(self) -> bool:
-        """True while a reply may belong to a batch."""
-        return bool(self._groups) or self._reading is not None
+        #: Whether a reply may belong to a batch; looked at for each reply, so no more than a flag.
+        self.active = False
 
     def begin(self) -> None:
         """A batch is being read; what is added from now on belongs to it."""
         self._reading = _Group()
+        self.active = True
 
     def expect(self, id: bytes) -> None:
         """One of its items is a request that will be answered."""
@@ -51,6 +50,7 @@ class BatchReplies:
     def finish_reading(self) -> list[Response | ErrorResponse]:
         """The whole batch has been read; return its replies if all are there (empty: none are due yet)."""
         group, self._reading = self._reading, None
+        self.active = bool(self._groups)
         return group.replies if group is not None and not group.awaited else []
 
     def add(self, reply: Response | ErrorResponse) -> list[Response | ErrorResponse] | None:
@@ -72,4 +72,5 @@ class BatchReplies:
         return self._complete(group)
 
     def _complete(self, group: _Group) -> list[Response | ErrorResponse]:
+        self.active = bool(self._groups) or self._reading is not None
         return [] if group.awaited or group is self._reading else group.replies

@@ -22,9 +22,8 @@ Specification: JSON-RPC 2.0 §4–6; MCP 2025-03-26 `basic/index#batching`.
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
-from typing import TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -40,17 +39,17 @@ from anywire.wire.message import (
     Request,
     Response,
 )
-from anywire.wire.scan import Scan, depth_exceeds, replace_lone_surrogates, scan_object, syntax_error
+from anywire.wire.scan import Scan, depth_exceeds, scan_array, scan_object, syntax_error
+from anywire.wire.value import decode_value, encode_value
 
 __all__ = ("body", "decode", "decode_value", "encode", "encode_batch", "encode_value", "fault_from_excerpt")
-
-T = TypeVar("T")
 
 _ENVELOPE_NAMES = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _QUOTED_NAMES = tuple(f'"{name}"'.encode() for name in sorted(_ENVELOPE_NAMES))
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
 _ID_START = frozenset(b'"-0123456789')
+_TELLING_NAME = re.compile(rb'"(?:(result|error)|method|params)"[ \t\r\n]*+:')
 
 # The length of the members that a message has around their values, when nothing is between them:
 # a frame of exactly that length has no white space, no unknown member and no member twice.
@@ -72,8 +71,6 @@ class _Envelope(msgspec.Struct):
 
 
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
-_decode_items = msgspec.json.Decoder(list[Raw]).decode
-_encode = msgspec.json.Encoder().encode
 
 
 def decode(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Message | Batch | Fault:
@@ -123,7 +120,7 @@ def _decode_carefully(frame: bytes, limits: Limits) -> Message | Batch | Fault:
     text = frame.strip(_SPACE)
     if text.startswith(_BOM):
         text = text[len(_BOM) :].strip(_SPACE)
-    scan = scan_object(text)
+    scan = scan_object(text, _ENVELOPE_NAMES)
     trouble = _not_json(text, limits)
     if trouble is not None:
         return _fault(FaultKind.PARSE_ERROR, trouble[0], text, scan, limits, trouble[1])
@@ -170,7 +167,8 @@ def _from_scan(text: bytes, scan: Scan, limits: Limits) -> Message | Fault:
 
 def _wrong_member(values: Mapping[str, bytes]) -> str | None:
     id = values.get("id")
-    if _decode_or_none(values.get("jsonrpc")) != "2.0":
+    version = values.get("jsonrpc", b"")
+    if version[:1] != b'"' or decode_value(version, str) != "2.0":
         return "member 'jsonrpc' must be \"2.0\""
     if sum(name in values for name in ("method", "result", "error")) != 1:
         return "a message has exactly one of 'method', 'result' and 'error'"
@@ -184,36 +182,21 @@ def _wrong_member(values: Mapping[str, bytes]) -> str | None:
 
 
 def _decode_batch(text: bytes, limits: Limits) -> Batch | Fault:
-    try:
-        items = _decode_items(text)
-    except (msgspec.MsgspecError, RecursionError):
-        # JSON, as has been seen, so a lone surrogate: lend each item the scanner's eyes.
-        items = _split_array(text)
+    items = scan_array(text, limits.batch_messages + 1)
     if not items:
         return _fault(FaultKind.INVALID_REQUEST, "a batch must not be empty", text, Scan(()), limits)
     if len(items) > limits.batch_messages:
-        reason = f"a batch may have {limits.batch_messages} messages, this one has {len(items)}"
+        reason = f"a batch may have {limits.batch_messages} messages, this one has more"
         return _fault(FaultKind.INVALID_REQUEST, reason, text, Scan(()), limits)
-    return Batch(tuple(_decode_item(bytes(item), limits) for item in items), text)
+    return Batch(tuple(_decode_item(item, limits) for item in items), text)
 
 
 def _decode_item(item: bytes, limits: Limits) -> Message | Fault:
-    message = decode(item, limits)
-    if isinstance(message, Batch):
+    if item[:1] == b"[":
         return _fault(FaultKind.INVALID_REQUEST, "a batch inside a batch", item, Scan(()), limits)
+    message = decode(item, limits)
+    assert not isinstance(message, Batch), "it begins with no bracket"
     return message
-
-
-def _split_array(text: bytes) -> list[bytes]:
-    """Split a valid JSON array into its items, by dressing each one up as a member of an object."""
-    items: list[bytes] = []
-    rest = text[1:].lstrip(_SPACE)
-    while rest[:1] != b"]":
-        scan = scan_object(b'{"":' + rest)
-        member = scan.members[0]
-        items.append((b'{"":' + rest)[member.value_start : member.value_end])
-        rest = rest[member.value_end - 4 :].lstrip(_SPACE + b",")
-    return items
 
 
 def _fault(
@@ -234,53 +217,74 @@ def _fault(
 
 def _concerned(text: bytes, scan: Scan) -> tuple[bytes | None, bool]:
     """Read from a partial envelope whose message it was: its id, and whether it was a reply."""
-    names = [member.name for member in scan.members]
-    is_reply = "result" in names or "error" in names or _cut_in_reply(text, scan)
-    member = scan.find("id")
-    if member is None or names.count("id") > 1:
-        return None, is_reply
-    token = text[member.value_start : member.value_end]
-    return (token if _is_id(token) else None), is_reply
+    if text[:1] == b"[":
+        return None, _begins_with_reply(text)
+    members = [member for member in scan.members if member.name == "id"]
+    if len(members) != 1:
+        return None, _is_reply(text, scan)
+    token = text[members[0].value_start : members[0].value_end]
+    return (token if _is_id(token) else None), _is_reply(text, scan)
 
 
-def _cut_in_reply(text: bytes, scan: Scan) -> bool:
-    """Say whether the member in which the scanner stopped is a `result` or an `error`."""
-    start = scan.members[-1].value_end if scan.members else 0
-    begun = text[start : start + 64].lstrip(b"{, \t\r\n")
-    return scan.stopped >= 0 and begun.startswith((b'"result"', b'"error"'))
+def _is_reply(text: bytes, scan: Scan) -> bool:
+    """Say whether a message that is cut or malformed was to be a reply, as far as can be told.
+
+    Its members tell.  Where none of the telling ones could be read, the first of their names behind
+    the trouble does: better to leave a strange request without an answer than to answer a reply.
+    """
+    names = {member.name for member in scan.members} | {scan.stopped_in}
+    if "result" in names or "error" in names:
+        return True
+    if "method" in names or "params" in names or scan.stopped < 0:
+        return False
+    found = _TELLING_NAME.search(text, scan.stopped)
+    return found is not None and found[1] is not None
+
+
+def _begins_with_reply(text: bytes) -> bool:
+    """Say whether the first item of an array, which may be cut, is a reply."""
+    first = text[1:].lstrip(_SPACE + b"[")
+    return first[:1] == b"{" and _is_reply(first, scan_object(first, _ENVELOPE_NAMES))
 
 
 def _is_id(token: bytes) -> bool:
-    return (
-        token[:1] != b"" and token[0] in _ID_START and isinstance(_decode_or_none(token), int | float | str)
-    )
+    if not token or token[0] not in _ID_START:
+        return False
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        return False
+    return syntax_error(token) is None
 
 
 def fault_from_excerpt(kind: FaultKind, reason: str, head: bytes, tail: bytes, size: int) -> Fault:
     """Build the fault of a message that was too large to keep, or cut, from its two ends.
 
-    The id is read from the head, or from the tail when it stands directly before the end.
+    The id is read from the head, or from the tail when it stands directly before the end; `tail` is
+    empty where the end of the message never came.
     """
-    scan = scan_object(head)
-    id, is_reply = _concerned(head, scan)
-    return Fault(kind, reason, id or _id_at_end(tail), is_reply, head, size)
+    text = head.lstrip(_SPACE + _BOM)
+    id, is_reply = _concerned(text, scan_object(text, _ENVELOPE_NAMES))
+    if id is None:
+        id, ends_as_reply = _concerned_at_end(tail)
+        is_reply = is_reply or ends_as_reply
+    return Fault(kind, reason, id, is_reply, head, size)
 
 
-def _id_at_end(tail: bytes) -> bytes | None:
-    """Find a top-level id among the last members: `…,"id":7}` or `…,"jsonrpc":"2.0","id":7}`."""
+def _concerned_at_end(tail: bytes) -> tuple[bytes | None, bool]:
+    """Find a top-level id behind the large member: `…,"id":7}` or `…,"id":7,"jsonrpc":"2.0"}`."""
     start = tail.rfind(b'"id"')
-    if start < 1 or tail[start - 1 : start] == b"\\":
-        return None
+    if start < 0 or tail[:start].rstrip(_SPACE)[-1:] not in (b",", b"{"):
+        return None, False  # not there, or part of a string
     rest = b"{" + tail[start:]
-    scan = scan_object(rest)
-    if scan.stopped != -1 or any(member.name not in ("id", "jsonrpc", "method") for member in scan.members):
-        return None
-    id, _ = _concerned(rest, scan)
-    return id
+    scan = scan_object(rest, _ENVELOPE_NAMES)
+    if scan.stopped != -1:
+        return None, False  # what ends here is an object inside the message
+    return _concerned(rest, scan)
 
 
 def encode(message: Message) -> bytes:
-    """Write a message as JSON (UTF-8, no newline); one that was read goes back as it came."""
+    """Write a message as JSON (UTF-8); one that was read goes back as it came, white space included."""
     if message.frame:
         return message.frame
     match message:
@@ -289,11 +293,14 @@ def encode(message: Message) -> bytes:
         case Request():
             return b'{"jsonrpc":"2.0","id":%b,"method":%b%b}' % (
                 message.id,
-                _encode(message.method),
+                encode_value(message.method),
                 _params(message.params),
             )
         case Notification():
-            return b'{"jsonrpc":"2.0","method":%b%b}' % (_encode(message.method), _params(message.params))
+            return b'{"jsonrpc":"2.0","method":%b%b}' % (
+                encode_value(message.method),
+                _params(message.params),
+            )
         case ErrorResponse():
             id = b"" if message.id is None else b'"id":%b,' % message.id
             return b'{"jsonrpc":"2.0",%b"error":%b}' % (id, message.error)
@@ -309,47 +316,5 @@ def encode_batch(messages: list[Message]) -> bytes:
 
 
 def body(message: Message | Mapping[str, object]) -> bytes:
-    """Write a message, or plain JSON data in the shape of one, as JSON without a newline."""
+    """Write a message, or plain JSON data in the shape of one, as JSON."""
     return encode_value(message) if isinstance(message, Mapping) else encode(message)
-
-
-def encode_value(value: object) -> bytes:
-    """Write any value as JSON.
-
-    Half a surrogate pair in a string becomes U+FFFD, so that one cut emoji does not cost a reply;
-    NaN and the infinities become null, as in JavaScript.  Raises `TypeError` for what JSON has not.
-    """
-    try:
-        return _encode(value)
-    except UnicodeEncodeError:
-        text = json.dumps(msgspec.to_builtins(value), separators=(",", ":"), ensure_ascii=True)
-        return replace_lone_surrogates(text.encode())
-
-
-def decode_value(raw: bytes | Raw, type: type[T], decoder: msgspec.json.Decoder[T] | None = None) -> T:
-    """Decode raw JSON that came out of a message; half a surrogate pair reads as U+FFFD.
-
-    Raises `msgspec.ValidationError` for a wrong shape and `msgspec.DecodeError` for what is not JSON
-    or nests too deeply for this type.
-    """
-    read = decoder.decode if decoder is not None else msgspec.json.Decoder(type).decode
-    try:
-        return read(raw)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        plain = bytes(raw)
-        mended = replace_lone_surrogates(plain)
-        if mended == plain:
-            raise
-        return read(mended)
-    except RecursionError as error:
-        raise msgspec.DecodeError("nested too deeply") from error
-
-
-def _decode_or_none(raw: bytes | None) -> object:
-    """Decode raw JSON to plain data, or None where it is absent, null or not JSON."""
-    try:
-        return None if raw is None else msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, RecursionError):
-        return None

@@ -31,17 +31,22 @@ _LENGTH_AT_LINE = re.compile(rb"^[ \t]*content-length[ \t]*:([^\r\n]*)", re.IGNO
 _LENGTH_ANYWHERE = re.compile(rb"content-length[ \t]*:([^\r\n]*)", re.IGNORECASE)
 _LENGTH_NAME = re.compile(rb"content-length[ \t]*:", re.IGNORECASE)
 _NON_ASCII = re.compile("[^\x00-\x7f]+")
-_LEADING_SPACE = re.compile(rb"[ \t\r\n]*+")
+_LEADING_SPACE = re.compile(rb"(?:[ \t\r\n]|\xef\xbb\xbf)*+")  # byte order marks included
+_NAME = b"content-length"
 _MAX_DIGITS = 15
 
 
 class ContentLengthFramer:
-    """Cuts a stream into header-framed bodies.  See `anywire.wire.framing.Framer` for the contract."""
+    """Cuts a stream into header-framed bodies.  See `anywire.wire.framing.Framer` for the contract.
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+    `offset` is that of the first byte to come, where others took what stood before it.
+    """
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, offset: int = 0) -> None:
         self._limits = limits
         self._buffer = bytearray()
-        self._offset = 0  # of the buffer's first byte, in the stream
+        self._offset = offset  # of the buffer's first byte, in the stream
+        self._begun = offset  # of the message or the headers that are being read
         self._searched = 0  # how much of the buffer is known to hold no blank line
         self._body: int | None = None  # the length of the body that is awaited
         self._oversized: Oversized | None = None
@@ -49,11 +54,9 @@ class ContentLengthFramer:
         self._resync = False  # looking for the next length after a block without end
 
     @property
-    def pending(self) -> bytes:
-        """The bytes that belong to no complete message yet, headers of an awaited body included."""
-        if self._body is None:
-            return bytes(self._buffer)
-        return b"Content-Length: %d\r\n\r\n%b" % (self._body, self._buffer)
+    def begun(self) -> int:
+        """Where in the stream the message begins, headers included, of which the end has not come yet."""
+        return self._begun
 
     def feed(self, chunk: bytes) -> list[Frame | Fault]:
         """Take the next bytes; return the bodies they completed."""
@@ -68,13 +71,10 @@ class ContentLengthFramer:
         out: list[Frame | Fault] = []
         rest = bytes(self._buffer)
         if self._oversized is not None:
-            out += self._oversized.end()
-        elif self._body is not None or rest.strip():
+            out += self._oversized.end(cut=True)
+        elif self._body is not None or (rest and not self._resync):
             missing = f" after {len(rest)} of {self._body} bytes" if self._body is not None else ""
-            reason = f"Parse error: the stream ended inside a message{missing}"
-            excerpt = self._limits.excerpt_bytes
-            cut = fault_from_excerpt(FaultKind.TRUNCATED, reason, rest[:excerpt], b"", len(rest))
-            out.append(msgspec.structs.replace(cut, position=self._offset))
+            self._fault(FaultKind.TRUNCATED, f"the stream ended inside a message{missing}", len(rest), out)
         self._buffer.clear()
         self._body = self._oversized = None
         self._searched = self._skip_left = 0
@@ -94,7 +94,7 @@ class ContentLengthFramer:
         if self._body is not None:
             return self._take_body(self._body, out)
         if self._resync:
-            return self._find_length()
+            return self._find_name()
         return self._take_header(out)
 
     def _drop(self, count: int) -> None:
@@ -111,6 +111,7 @@ class ContentLengthFramer:
             return False
         out += oversized.end()
         self._oversized = None
+        self._begun = self._offset
         return True
 
     def _take_body(self, length: int, out: list[Frame | Fault]) -> bool:
@@ -120,13 +121,15 @@ class ContentLengthFramer:
             out.append(bytes(view[:length]))
         self._drop(length)
         self._body = None
+        self._begun = self._offset
         return True
 
     def _take_header(self, out: list[Frame | Fault]) -> bool:
         blank = _LEADING_SPACE.match(self._buffer)
         if blank is not None and blank.end():
             self._drop(blank.end())
-        if self._buffer.startswith(b"{") and self._take_line(out):
+        self._begun = self._offset
+        if self._buffer.startswith((b"{", b"[")) and self._take_line(out):
             return True
         limit = self._limits.header_bytes
         found = _BLANK_LINE.search(self._buffer, max(self._searched - 2, 0), limit)
@@ -144,7 +147,9 @@ class ContentLengthFramer:
             kind = FaultKind.BAD_HEADER if length is None else FaultKind.STRAY
             self._fault(kind, trouble, len(block), out)
         self._drop(len(block))
-        if length is not None:
+        if length is None:
+            self._begun = self._offset
+        else:
             self._expect(length)
         return True
 
@@ -166,19 +171,20 @@ class ContentLengthFramer:
         self._drop(end + 1)
         return True
 
-    def _find_length(self) -> bool:
-        found = _LENGTH_NAME.search(self._buffer)
-        if found is None:
-            # Keep what may be the beginning of the name.
-            self._drop(max(len(self._buffer) - len("content-length"), 0))
-            return False
-        self._drop(found.start())
-        self._resync = False
-        return True
+    def _find_name(self) -> bool:
+        found = self._buffer.lower().find(_NAME)
+        # Where it is not found, what may be its beginning is kept.
+        self._drop(found if found >= 0 else max(len(self._buffer) - len(_NAME) + 1, 0))
+        self._begun = self._offset
+        self._resync = found < 0
+        return found >= 0
 
     def _fault(self, kind: FaultKind, reason: str, size: int, out: list[Frame | Fault]) -> None:
-        data = bytes(self._buffer[: min(size, self._limits.excerpt_bytes)])
-        out.append(Fault(kind, f"Parse error: {reason}", None, False, data, size, self._offset))
+        """Report the first `size` bytes of the buffer, with what can be read of a message in them."""
+        excerpt = self._limits.excerpt_bytes
+        head, tail = bytes(self._buffer[: min(size, excerpt)]), bytes(self._buffer[:size][-excerpt:])
+        fault = fault_from_excerpt(kind, f"Parse error: {reason}", head, tail, size)
+        out.append(msgspec.structs.replace(fault, position=self._offset))
 
 
 def _length_of(block: bytes) -> tuple[int | None, str]:
@@ -237,7 +243,7 @@ def parse_messages(buffer: bytes, limits: Limits = DEFAULT_LIMITS) -> ParsedMess
             faults.append(message)
         else:
             messages.append(message)
-    return ParsedMessages(messages, framer.pending, faults)
+    return ParsedMessages(messages, buffer[framer.begun :], faults)
 
 
 def encode_message(message: Message | Mapping[str, object]) -> bytes:

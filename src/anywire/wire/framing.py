@@ -77,9 +77,12 @@ class Oversized:
         self._reported = True
         return [fault]
 
-    def end(self) -> list[Frame | Fault]:
-        """The message has ended: return its fault unless it came out before."""
+    def end(self, cut: bool = False) -> list[Frame | Fault]:
+        """The message has ended: return its fault unless it came out before.
+
+        `cut`: its own end never came, so that an id among its last bytes may be anybody's.
+        """
         if self._reported:
             return []
-        head = bytes(self._head)
-        return [fault_from_excerpt(FaultKind.TOO_LARGE, self._reason, head, self._tail, self._size)]
+        head, tail = bytes(self._head), b"" if cut else self._tail
+        return [fault_from_excerpt(FaultKind.TOO_LARGE, self._reason, head, tail, self._size)]

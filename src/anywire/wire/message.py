@@ -13,6 +13,7 @@ Specification: JSON-RPC 2.0; MCP `basic/index`, all revisions.
 
 from __future__ import annotations
 
+import json
 import math
 from enum import Enum, IntEnum
 from typing import Any, Final, TypeAlias, TypeGuard
@@ -20,6 +21,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 import msgspec
 
 from anywire.errors import LocalProtocolError
+from anywire.wire.value import decode_value, encode_value
 
 __all__ = (
     "JSONRPC_VERSION",
@@ -140,9 +142,9 @@ class ErrorResponse(_Message, frozen=True, eq=False, gc=False):
     def detail(self) -> ErrorObject:
         """Decode `error`; an object that is not as the specification has it is read as far as it goes."""
         try:
-            return _decode_error(self.error)
-        except (msgspec.MsgspecError, RecursionError):
-            return ErrorObject(JsonRpcErrorCode.InternalError, self.error.decode(errors="replace")[:1000])
+            return decode_value(self.error, ErrorObject, _error_decoder)
+        except msgspec.MsgspecError:
+            return _loose_error(self.error)
 
 
 class ErrorObject(msgspec.Struct, frozen=True):
@@ -223,9 +225,30 @@ class Batch(msgspec.Struct, frozen=True):
     frame: bytes = b""
 
 
+class _LooseError(msgspec.Struct):
+    code: object = None
+    message: object = None
+    data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
 _encode = msgspec.json.Encoder().encode
-_decode_error = msgspec.json.Decoder(ErrorObject, strict=False).decode
 _decode_plain = msgspec.json.Decoder(PlainId).decode
+_error_decoder = msgspec.json.Decoder(ErrorObject, strict=False)
+_loose_error_decoder = msgspec.json.Decoder(_LooseError)
+
+
+def _loose_error(raw: bytes) -> ErrorObject:
+    """Read what can be read of an error that is not as it should be; all of it where there is no text."""
+    try:
+        error = decode_value(raw, _LooseError, _loose_error_decoder)
+    except msgspec.MsgspecError:
+        error = _LooseError()
+    code, message = error.code, error.message
+    return ErrorObject(
+        code if isinstance(code, int) and not isinstance(code, bool) else JsonRpcErrorCode.InternalError,
+        message if isinstance(message, str) else raw.decode(errors="replace")[:1000],
+        error.data,
+    )
 
 
 def _content(message: _Message) -> tuple[object, ...]:
@@ -238,9 +261,12 @@ def id_token(value: PlainId) -> bytes:
         raise LocalProtocolError(f"an id is a string or a number, not {value!r}")
     if isinstance(value, float) and not math.isfinite(value):
         raise LocalProtocolError(f"an id is a finite number, not {value!r}")
-    if isinstance(value, int) and not -(2**63) <= value < 2**64:
-        return str(value).encode()
-    return _encode(value)
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()  # half a surrogate pair: the escape is JSON
+    except ValueError as error:
+        raise LocalProtocolError("an id of too many digits") from error
 
 
 def plain_id(token: bytes) -> PlainId:
@@ -249,9 +275,11 @@ def plain_id(token: bytes) -> PlainId:
     Raises `LocalProtocolError` for a token that is no id.
     """
     try:
-        return _decode_plain(token)
-    except msgspec.MsgspecError as error:
-        raise LocalProtocolError(f"{token!r} is no id") from error
+        value: PlainId = json.loads(token) if b"\\" in token else _decode_plain(token)
+        id_token(value)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise LocalProtocolError(f"{token[:100]!r} is no id that Python can hold") from error
+    return value
 
 
 def id_key(token: bytes) -> bytes:
@@ -264,8 +292,8 @@ def id_key(token: bytes) -> bytes:
         return token
     try:
         return _encode(_decode_plain(token))
-    except (msgspec.MsgspecError, UnicodeEncodeError):
-        return token  # a lone surrogate, or a number that no float can hold: only itself
+    except (msgspec.MsgspecError, UnicodeError):
+        return token  # a lone surrogate, or a number that Python cannot hold: only itself
 
 
 def create_request(id: PlainId, method: str, params: object = msgspec.UNSET) -> Request:
@@ -280,7 +308,7 @@ def create_notification(method: str, params: object = msgspec.UNSET) -> Notifica
 
 def create_response(id: PlainId | None, result: object) -> Response:
     """Build a successful response; an id of None is written as null."""
-    return Response(NULL_ID if id is None else id_token(id), _encode(result))
+    return Response(NULL_ID if id is None else id_token(id), encode_value(result))
 
 
 def create_error_response(
@@ -294,11 +322,11 @@ def _error(id: bytes | None, code: int, message: str, data: object = msgspec.UNS
     members: dict[str, object] = {"code": int(code), "message": message}
     if data is not msgspec.UNSET:
         members["data"] = data
-    return ErrorResponse(id, _encode(members))
+    return ErrorResponse(id, encode_value(members))
 
 
 def _optional(value: object) -> bytes | None:
-    return None if value is msgspec.UNSET else _encode(value)
+    return None if value is msgspec.UNSET else encode_value(value)
 
 
 def _is_object(value: object) -> TypeGuard[dict[str, Any]]:

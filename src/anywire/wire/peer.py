@@ -64,6 +64,7 @@ __all__ = (
     "Refused",
     "Settled",
     "Unmatched",
+    "read_cancel",
 )
 
 CANCELLED: Final = "notifications/cancelled"
@@ -273,16 +274,11 @@ class Peer:
         return Refused(msgspec.structs.replace(reply, id=request.id))
 
     def _receive_cancel(self, message: Notification) -> Event:
-        try:
-            params = decode_value(message.params or b"{}", _CancelParams, _cancel_decoder)
-        except msgspec.MsgspecError:
-            return message  # malformed: ignored above, as the specification asks
-        key = id_key(bytes(params.request_id))
-        if key not in self._incoming:
-            return message  # unknown or finished
-        self._incoming.remove(key)
-        reason = params.reason if isinstance(params.reason, str) and params.reason else "cancelled by client"
-        return CancelReceived(key, reason)
+        cancelled = read_cancel(message)
+        if cancelled is None or cancelled.key not in self._incoming:
+            return message  # malformed, unknown or finished: ignored above, as the specification asks
+        self._incoming.remove(cancelled.key)
+        return cancelled
 
     def _receive_progress(self, message: Notification, now: float) -> Event:
         try:
@@ -376,6 +372,18 @@ def _waited(pending: _Pending, now: float) -> str:
     if pending.total_deadline is not None and now >= pending.total_deadline:
         return f"{pending.method} did not end within {pending.total_deadline - pending.started:g} s"
     return f"no answer to {pending.method} within {pending.silence:g} s"
+
+
+def read_cancel(message: Notification) -> CancelReceived | None:
+    """Read which request a `notifications/cancelled` is about; None for anything else or malformed."""
+    if message.method != CANCELLED:
+        return None
+    try:
+        params = decode_value(message.params or b"{}", _CancelParams, _cancel_decoder)
+    except msgspec.MsgspecError:
+        return None
+    reason = params.reason if isinstance(params.reason, str) and params.reason else "cancelled by client"
+    return CancelReceived(id_key(bytes(params.request_id)), reason)
 
 
 def _peer_error(message: ErrorResponse) -> PeerError:

@@ -3,27 +3,46 @@
 The fast decoder (msgspec) rejects a lone surrogate escape although JSON allows it, keeps silent
 about duplicate members, and says nothing about a message that is cut or malformed half-way.  This
 scanner walks the top level of an object member by member, gives each value's span, and stops at
-the first thing that is not JSON, keeping what it found so far.  Linear in time, no recursion.
+the first thing that is not JSON, keeping what it found so far.  Linear in time, no recursion, and
+what is kept does not grow with the number of members.
 """
 
 from __future__ import annotations
 
-import json
 import re
+from itertools import accumulate
 
 import msgspec
+from msgspec import Raw
 
-__all__ = ("Member", "Scan", "depth_exceeds", "replace_lone_surrogates", "scan_object", "syntax_error")
+__all__ = (
+    "Member",
+    "Scan",
+    "depth_exceeds",
+    "replace_lone_surrogates",
+    "scan_array",
+    "scan_object",
+    "syntax_error",
+)
 
 _SPACE = re.compile(rb"[ \t\r\n]*+")
-_STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]++|\\.)*+"', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\]}:\"\[{]++")
-_NEST = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\]]', re.DOTALL)
-_LONE_SURROGATE = re.compile(
-    rb"((?:^|[^\\])(?:\\\\)*+)"  # an even number of backslashes before
-    rb"(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+# A string without an end reaches to the end of the data: were it no token, each quote that is
+# escaped in it would be tried as the beginning of another one.
+_NEST = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
+# An escaped backslash, a whole pair, or half of one, which is the group.
+_SURROGATE = re.compile(
+    rb"\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
-_OBJECT, _ARRAY, _QUOTE, _COMMA, _COLON, _CLOSE = b'{["' + b",:}"
+_MALFORMED = re.compile(r"(?:JSON is malformed: )?(.*?) ?\(byte (\d+)\)")
+_OBJECT, _ARRAY, _QUOTE = b'{["'
+_BRACKETS = b"{[}]"
+_STEPS = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")  # up and down, as signed bytes
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
+_BLOCK = 64 * 1024
+
+_check_syntax = msgspec.json.Decoder(Raw).decode
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -40,11 +59,13 @@ class Scan(msgspec.Struct, frozen=True):
 
     `stopped` is -1 when the object was whole and nothing but white space followed it, otherwise the
     offset of the first byte that did not fit (the end of the data for a message that was cut).
+    `stopped_in` is the name of the member it had begun to read there, None between members.
     Values are delimited here, not validated; `syntax_error` does that.
     """
 
     members: tuple[Member, ...]
     stopped: int = -1
+    stopped_in: str | None = None
 
     def find(self, name: str) -> Member | None:
         """Return the last member of that name."""
@@ -56,8 +77,11 @@ class Scan(msgspec.Struct, frozen=True):
         return sorted(name for name in names if seen.count(name) > 1)
 
 
-def scan_object(data: bytes) -> Scan:
-    """Read the top level of a JSON object as far as it goes.  Never raises."""
+def scan_object(data: bytes, names: frozenset[str]) -> Scan:
+    """Read the top level of a JSON object as far as it goes.  Never raises.
+
+    Kept are the members called one of `names`; of more than two with one name, the first and the last.
+    """
     members: list[Member] = []
     position = _skip_space(data, 0)
     if data[position : position + 1] != b"{":
@@ -67,9 +91,10 @@ def scan_object(data: bytes) -> Scan:
         return _finish(data, members, position + 1)
     while True:
         member, position = _scan_member(data, position)
-        if member is None:
-            return Scan(tuple(members), position)
-        members.append(member)
+        if member is None or member.value_end < 0:
+            return Scan(tuple(members), position, member and member.name)
+        if member.name in names:
+            _keep(member, members)
         position = _skip_space(data, position)
         after = data[position : position + 1]
         if after == b"}":
@@ -77,6 +102,13 @@ def scan_object(data: bytes) -> Scan:
         if after != b",":
             return Scan(tuple(members), position)
         position = _skip_space(data, position + 1)
+
+
+def _keep(member: Member, members: list[Member]) -> None:
+    same = [index for index, other in enumerate(members) if other.name == member.name]
+    if len(same) > 1:
+        del members[same[1]]
+    members.append(member)
 
 
 def _finish(data: bytes, members: list[Member], position: int) -> Scan:
@@ -90,24 +122,27 @@ def _skip_space(data: bytes, position: int) -> int:
 
 
 def _scan_member(data: bytes, start: int) -> tuple[Member | None, int]:
+    """Read one member; return it and its end, or what of it could be read and where that stopped."""
     name = _STRING.match(data, start)
     if name is None:
         return None, start
+    decoded = _name(name.group())
     colon = _skip_space(data, name.end())
     if data[colon : colon + 1] != b":":
-        return None, colon
+        return Member(decoded, start, colon, -1), colon
     value_start = _skip_space(data, colon + 1)
     value_end = _skip_value(data, value_start)
-    if value_end < 0:
-        return None, len(data)
-    return Member(_name(name.group()), start, value_start, value_end), value_end
+    stopped = value_end if value_end >= 0 else _where_it_breaks(data, value_start)
+    return Member(decoded, start, value_start, value_end), stopped
 
 
 def _name(token: bytes) -> str:
-    try:
-        return msgspec.json.decode(token, type=str)
-    except msgspec.MsgspecError:
-        return token.decode("utf-8", "replace")
+    if b"\\" in token:
+        try:
+            return msgspec.json.decode(token, type=str)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            pass
+    return token[1:-1].decode("utf-8", "replace")
 
 
 def _skip_value(data: bytes, position: int) -> int:
@@ -123,6 +158,12 @@ def _skip_value(data: bytes, position: int) -> int:
     return found.end() if found and found.end() < len(data) else -1
 
 
+def _where_it_breaks(data: bytes, value_start: int) -> int:
+    """Return where a value that is none begins; one that is cut breaks at the end."""
+    begins = data[value_start : value_start + 1]
+    return len(data) if begins in (b'"', b"{", b"[") or _SCALAR.match(data, value_start) else value_start
+
+
 def _skip_nest(data: bytes, position: int) -> int:
     depth = 0
     for token in _NEST.finditer(data, position):
@@ -136,24 +177,37 @@ def _skip_nest(data: bytes, position: int) -> int:
     return -1
 
 
+def scan_array(data: bytes, limit: int) -> list[bytes]:
+    """Return the items of an array that is known to be JSON, at most the first `limit` of them."""
+    items: list[bytes] = []
+    position = _skip_space(data, 0) + 1
+    while len(items) < limit:
+        position = _skip_space(data, position)
+        end = _skip_value(data, position)
+        if end < 0:
+            break  # the closing bracket, or what follows it
+        items.append(data[position:end])
+        position = _skip_space(data, end) + 1
+    return items
+
+
 def depth_exceeds(data: bytes, limit: int) -> bool:
     """Say whether arrays and objects nest deeper than `limit`."""
     if data.count(b"{") + data.count(b"[") <= limit:
         return False
-    depth = 0
-    for token in _NEST.finditer(data):
-        byte = data[token.start()]
-        if byte in (_OBJECT, _ARRAY):
-            depth += 1
-            if depth > limit:
-                return True
-        elif byte != _QUOTE:
-            depth -= 1
+    if b"\\" in data:
+        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    depth, quotes = 0, 0
+    for start in range(0, len(data), _BLOCK):
+        pieces = data[start : start + _BLOCK].split(b'"')
+        outside = b"".join(pieces[quotes % 2 :: 2])
+        quotes += len(pieces) - 1
+        with memoryview(outside.translate(_STEPS, _NO_BRACKETS)) as steps:
+            levels = list(accumulate(steps.cast("b"), initial=depth))
+        if max(levels) > limit:
+            return True
+        depth = levels[-1]
     return False
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
 
 
 def syntax_error(data: bytes) -> tuple[str, int] | None:
@@ -161,25 +215,24 @@ def syntax_error(data: bytes) -> tuple[str, int] | None:
 
     Lone surrogate escapes pass, as the grammar of JSON has them; NaN and Infinity do not.
     """
-    text = data.decode("utf-8")
     try:
-        json.loads(text, parse_int=str, parse_float=str, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        return error.msg, len(text[: error.pos].encode())
-    except ValueError as error:
-        return str(error), -1
+        # What is put in the place of an escape has its length: positions stay what they were.
+        _check_syntax(replace_lone_surrogates(data))
+    except msgspec.DecodeError as error:
+        found = _MALFORMED.fullmatch(str(error))
+        if found is None:
+            return "the text ends too soon", len(data)
+        # Of what is trailing the position is that of the second byte.
+        return found[1], int(found[2]) - (found[1] == "trailing characters")
     except RecursionError:
         return "nested too deeply", -1
     return None
 
 
 def replace_lone_surrogates(data: bytes) -> bytes:
-    """Write U+FFFD for each escape of half a surrogate pair; everything else stays byte for byte."""
-    previous = b""
-    while previous != data:  # neighbours share a byte of context, so one pass can skip every second one
-        previous, data = data, _LONE_SURROGATE.sub(_mend, data)
-    return data
+    r"""Write `\ufffd` for each escape of half a surrogate pair; everything else stays byte for byte."""
+    return _SURROGATE.sub(_mend, data)
 
 
 def _mend(found: re.Match[bytes]) -> bytes:
-    return found.group() if found.group(2) else found.group(1) + b"\\ufffd"
+    return found.group() if found.group(1) is None else b"\\ufffd"

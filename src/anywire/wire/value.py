@@ -1,0 +1,69 @@
+"""A JSON value and what it is in Python, where half of a surrogate pair costs nothing but itself.
+
+JSON allows the escape of a lone surrogate and Python allows it in a string; UTF-8 has no bytes for
+it, so the fast coder refuses both.  Real peers cut an emoji in half all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+import msgspec
+from msgspec import Raw
+
+from anywire.wire.scan import replace_lone_surrogates
+
+__all__ = ("decode_value", "encode_value")
+
+T = TypeVar("T")
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encode_value(value: object) -> bytes:
+    """Write any value as JSON.
+
+    Half a surrogate pair in a string becomes U+FFFD, so that one cut emoji does not cost a reply;
+    NaN and the infinities become null, as in JavaScript.  Raises `TypeError` for what JSON has not.
+    """
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return _encode(_mended(msgspec.to_builtins(value, builtin_types=(Raw,))))
+
+
+def _mended(value: Any) -> Any:  # noqa: ANN401 plain JSON data of any shape
+    match value:
+        case str():
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            members = cast("dict[Any, Any]", value)
+            return {_mended(name): _mended(member) for name, member in members.items()}
+        case list() | tuple():
+            return [_mended(item) for item in cast("list[Any]", value)]
+        case _:
+            return value
+
+
+def decode_value(raw: bytes | Raw, type: type[T], decoder: msgspec.json.Decoder[T] | None = None) -> T:
+    """Decode raw JSON that came out of a message; half a surrogate pair reads as U+FFFD.
+
+    Raises `msgspec.ValidationError` for a wrong shape and `msgspec.DecodeError` for what is not JSON
+    or nests too deeply for this type.
+    """
+    read = decoder.decode if decoder is not None else msgspec.json.Decoder(type).decode
+    try:
+        try:
+            return read(raw)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            plain = bytes(raw)
+            mended = replace_lone_surrogates(plain)
+            if mended == plain:
+                raise
+            return read(mended)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError("not valid UTF-8") from error
+    except RecursionError as error:
+        raise msgspec.DecodeError("nested too deeply") from error
