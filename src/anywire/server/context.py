@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
-
 from anywire.protocol.types.initialize import Implementation
 from anywire.protocol.types.logging import LogLevel
-
-if TYPE_CHECKING:
-    from anywire.server.exchange import Exchange
+from anywire.server.exchange import Exchange
 
 __all__ = ("Context",)
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from anywire.errors import TransportClosed
+from anywire.protocol.legacy import ServerConversation
 from anywire.protocol.types.initialize import Implementation
 from anywire.protocol.types.logging import LogLevel, is_logged
+from anywire.transport.contract import Transport
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.message import Notification, id_key
 
-if TYPE_CHECKING:
-    from anywire.server.session import ServerSession
-
-__all__ = ("Exchange",)
+__all__ = ("Conversing", "Exchange")
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -37,6 +36,15 @@ class _LogMessage(msgspec.Struct, omit_defaults=True):
     logger: str | None = None
 
 
+class Conversing(Protocol):
+    """What an exchange needs of the session that it is a part of."""
+
+    transport: Transport
+    conversation: ServerConversation
+    loop: asyncio.AbstractEventLoop
+    log_level: LogLevel
+
+
 class Exchange:
     """What is known of a request while it is being served; `Context` is a handler's view of it.
 
@@ -45,7 +53,7 @@ class Exchange:
 
     __slots__ = ("_session", "_token", "cancel_reason", "cancelled", "done", "id", "key", "meta", "task")
 
-    def __init__(self, session: ServerSession, id: bytes, meta: bytes) -> None:
+    def __init__(self, session: Conversing, id: bytes, meta: bytes) -> None:
         self._session = session
         self._token: bytes | UnsetType | None = UNSET
         #: The request's id, raw JSON ...

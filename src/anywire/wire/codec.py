@@ -231,13 +231,15 @@ def _is_reply(text: bytes, scan: Scan) -> bool:
 
     Its members tell.  Where none of the telling ones could be read, the first of their names behind
     the trouble does: better to leave a strange request without an answer than to answer a reply.
+    Of text that is no object only a line out of one, written over several, is recognized.
     """
     names = {member.name for member in scan.members} | {scan.stopped_in}
     if "result" in names or "error" in names:
         return True
     if "method" in names or "params" in names or scan.stopped < 0:
         return False
-    found = _TELLING_NAME.search(text, scan.stopped)
+    look = _TELLING_NAME.search if text[:1] == b"{" else _TELLING_NAME.match
+    found = look(text, scan.stopped)
     return found is not None and found[1] is not None
 
 
@@ -257,18 +259,20 @@ def _is_id(token: bytes) -> bool:
     return syntax_error(token) is None
 
 
-def fault_from_excerpt(kind: FaultKind, reason: str, head: bytes, tail: bytes, size: int) -> Fault:
+def fault_from_excerpt(
+    kind: FaultKind, reason: str, head: bytes, tail: bytes, size: int, position: int = -1
+) -> Fault:
     """Build the fault of a message that was too large to keep, or cut, from its two ends.
 
-    The id is read from the head, or from the tail when it stands directly before the end; `tail` is
-    empty where the end of the message never came.
+    The id is read from the head, or from the tail when it stands behind the large member; `tail` is
+    empty where the end of the message never came.  `position` is that of the message in the stream.
     """
     text = head.lstrip(_SPACE + _BOM)
     id, is_reply = _concerned(text, scan_object(text, _ENVELOPE_NAMES))
     if id is None:
         id, ends_as_reply = _concerned_at_end(tail)
         is_reply = is_reply or ends_as_reply
-    return Fault(kind, reason, id, is_reply, head, size)
+    return Fault(kind, reason, id, is_reply, head, size, position)
 
 
 def _concerned_at_end(tail: bytes) -> tuple[bytes | None, bool]:

@@ -29,10 +29,9 @@ __all__ = ("ContentLengthFramer", "ParsedMessages", "encode_message", "escape_no
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 _LENGTH_AT_LINE = re.compile(rb"^[ \t]*content-length[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _LENGTH_ANYWHERE = re.compile(rb"content-length[ \t]*:([^\r\n]*)", re.IGNORECASE)
-_LENGTH_NAME = re.compile(rb"content-length[ \t]*:", re.IGNORECASE)
+_LENGTH_NAME = re.compile(rb"content-length", re.IGNORECASE)
 _NON_ASCII = re.compile("[^\x00-\x7f]+")
 _LEADING_SPACE = re.compile(rb"(?:[ \t\r\n]|\xef\xbb\xbf)*+")  # byte order marks included
-_NAME = b"content-length"
 _MAX_DIGITS = 15
 
 
@@ -74,7 +73,8 @@ class ContentLengthFramer:
             out += self._oversized.end(cut=True)
         elif self._body is not None or (rest and not self._resync):
             missing = f" after {len(rest)} of {self._body} bytes" if self._body is not None else ""
-            self._fault(FaultKind.TRUNCATED, f"the stream ended inside a message{missing}", len(rest), out)
+            reason = f"Parse error: the stream ended inside a message{missing}"
+            out.append(self._cut(FaultKind.TRUNCATED, reason, rest, b""))
         self._buffer.clear()
         self._body = self._oversized = None
         self._searched = self._skip_left = 0
@@ -159,32 +159,38 @@ class ContentLengthFramer:
             return
         limit = self._limits.message_bytes
         reason = f"Invalid Request: the message of {length} bytes exceeds {limit} bytes"
-        self._oversized, self._skip_left = Oversized(self._limits, reason), length
+        self._oversized, self._skip_left = Oversized(self._limits, reason, self._begun), length
 
     def _take_line(self, out: list[Frame | Fault]) -> bool:
         """Refuse a line of JSON that stands where headers belong; say whether there was one."""
-        end = self._buffer.find(b"\n", max(self._searched - 1, 0), self._limits.header_bytes)
-        if end < 0 or _LENGTH_NAME.search(self._buffer, 0, end):
+        end = self._buffer.find(b"\n", 0, self._limits.header_bytes)
+        if end < 0:
             return False
-        reason = "a newline-framed message in a header-framed stream"
-        self._fault(FaultKind.FRAMING_CHANGED, reason, end + 1, out)
-        self._drop(end + 1)
+        line = bytes(self._buffer[: end + 1])
+        if _LENGTH_NAME.search(line) and not line.rstrip().endswith((b"}", b"]")):
+            return False  # the rest of a body, and the header that comes after it
+        reason = "Parse error: a newline-framed message in a header-framed stream"
+        out.append(self._cut(FaultKind.FRAMING_CHANGED, reason, line, line))
+        self._drop(len(line))
         return True
 
     def _find_name(self) -> bool:
-        found = self._buffer.lower().find(_NAME)
-        # Where it is not found, what may be its beginning is kept.
-        self._drop(found if found >= 0 else max(len(self._buffer) - len(_NAME) + 1, 0))
+        """Drop what stands before the next name of a length, or the beginning of such a name."""
+        found = _LENGTH_NAME.search(self._buffer)
+        self._drop(found.start() if found else max(len(self._buffer) - len("content-lengt"), 0))
         self._begun = self._offset
-        self._resync = found < 0
-        return found >= 0
+        self._resync = found is None
+        return found is not None
 
     def _fault(self, kind: FaultKind, reason: str, size: int, out: list[Frame | Fault]) -> None:
-        """Report the first `size` bytes of the buffer, with what can be read of a message in them."""
+        """Report the first bytes of the buffer, which are no message but stand where one belongs."""
+        data = bytes(self._buffer[: min(size, self._limits.excerpt_bytes)])
+        out.append(Fault(kind, f"Parse error: {reason}", None, False, data, size, self._offset))
+
+    def _cut(self, kind: FaultKind, reason: str, text: bytes, end: bytes) -> Fault:
+        """Report a message that cannot be taken, with what can be read of it."""
         excerpt = self._limits.excerpt_bytes
-        head, tail = bytes(self._buffer[: min(size, excerpt)]), bytes(self._buffer[:size][-excerpt:])
-        fault = fault_from_excerpt(kind, f"Parse error: {reason}", head, tail, size)
-        out.append(msgspec.structs.replace(fault, position=self._offset))
+        return fault_from_excerpt(kind, reason, text[:excerpt], end[-excerpt:], len(text), self._offset)
 
 
 def _length_of(block: bytes) -> tuple[int | None, str]:
@@ -239,10 +245,10 @@ def parse_messages(buffer: bytes, limits: Limits = DEFAULT_LIMITS) -> ParsedMess
     faults: list[Fault] = []
     for frame in framer.feed(buffer):
         message = frame if isinstance(frame, Fault) else decode(frame, limits)
-        if isinstance(message, Fault):
-            faults.append(message)
-        else:
+        if not isinstance(message, Fault):
             messages.append(message)
+        elif message is not frame or message.position < framer.begun:
+            faults.append(message)  # one of a message that is in `remaining` will come again
     return ParsedMessages(messages, buffer[framer.begun :], faults)
 
 

@@ -28,9 +28,9 @@ def detect_framing(data: bytes) -> Framing | None:
     return Framing.NEWLINE
 
 
-def new_framer(framing: Framing, limits: Limits = DEFAULT_LIMITS) -> Framer:
-    """Return a framer for that framing."""
-    return NewlineFramer(limits) if framing is Framing.NEWLINE else ContentLengthFramer(limits)
+def new_framer(framing: Framing, limits: Limits = DEFAULT_LIMITS, offset: int = 0) -> Framer:
+    """Return a framer for that framing; `offset` is that of the first byte to come, in the stream."""
+    return (NewlineFramer if framing is Framing.NEWLINE else ContentLengthFramer)(limits, offset)
 
 
 class DetectingFramer:
@@ -43,6 +43,7 @@ class DetectingFramer:
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._first = b""
+        self._offset = 0  # of the first byte that is no white space
         self._framer: Framer | None = None
         #: The framing that was found, None until then.
         self.framing: Framing | None = None
@@ -51,7 +52,9 @@ class DetectingFramer:
         """Take the next bytes; return what they completed."""
         if self._framer is not None:
             return self._framer.feed(chunk)
-        self._first = (self._first + chunk).lstrip(_LEADING)
+        begun = self._first + chunk
+        self._first = begun.lstrip(_LEADING)
+        self._offset += len(begun) - len(self._first)
         self.framing = detect_framing(self._first)
         if self.framing is None:
             return []
@@ -70,5 +73,5 @@ class DetectingFramer:
         return (self._framer or NewlineFramer(self._limits)).frame(body)
 
     def _settle(self, framing: Framing) -> Framer:
-        self._framer = new_framer(framing, self._limits)
+        self._framer = new_framer(framing, self._limits, self._offset)
         return self._framer

@@ -28,7 +28,8 @@ class EvidenceFramer:
         self._writer = new_framer(writing, limits)
         self._reader: Framer | None = None
         self._pending = bytearray()
-        self._offset = 0
+        self._offset = 0  # of the pending bytes, in the stream
+        self._searched = 0  # how much of them is known to hold no line feed
         #: The framing of what comes in, None until there is evidence.
         self.framing: Framing | None = None
 
@@ -39,8 +40,9 @@ class EvidenceFramer:
         self._pending += chunk
         out: list[Frame | Fault] = []
         while (framing := self._evidence()) is None:
-            end = self._pending.find(b"\n")
+            end = self._pending.find(b"\n", self._searched)
             if end < 0:
+                self._searched = len(self._pending)
                 return out
             self._skip_noise(end, out)
         return out + self._settle(framing)
@@ -64,7 +66,9 @@ class EvidenceFramer:
         if start.startswith(b"content-"):
             return Framing.HEADERS
         # Noise without an end is the business of the framer that has a limit for it.
-        return Framing.NEWLINE if len(self._pending) > self._limits.message_bytes else None
+        limit = self._limits.message_bytes
+        endless = len(self._pending) > limit and self._pending.find(b"\n", self._searched, limit + 1) < 0
+        return Framing.NEWLINE if endless else None
 
     def _skip_noise(self, end: int, out: list[Frame | Fault]) -> None:
         line = bytes(self._pending[:end]).strip()
@@ -74,10 +78,11 @@ class EvidenceFramer:
             reason = "Parse error: a line that is no message"
             out.append(Fault(FaultKind.PARSE_ERROR, reason, None, False, excerpt, len(line), self._offset))
         self._offset += end + 1
+        self._searched = 0
 
     def _settle(self, framing: Framing) -> list[Frame | Fault]:
         self.framing = framing
-        self._reader = new_framer(framing, self._limits)
+        self._reader = new_framer(framing, self._limits, self._offset)
         pending = bytes(self._pending)
         self._pending.clear()
         return self._reader.feed(pending)

@@ -52,9 +52,10 @@ class Oversized:
     first bytes tell the id, and otherwise when the message ends.
     """
 
-    def __init__(self, limits: Limits, reason: str) -> None:
+    def __init__(self, limits: Limits, reason: str, position: int) -> None:
         self._excerpt = limits.excerpt_bytes
         self._reason = reason
+        self._position = position  # of the message, in the stream
         self._head = bytearray()
         self._tail = b""
         self._size = 0
@@ -71,7 +72,7 @@ class Oversized:
         if self._head_read or len(self._head) < self._excerpt:
             return []
         self._head_read = True
-        fault = fault_from_excerpt(FaultKind.TOO_LARGE, self._reason, bytes(self._head), b"", 0)
+        fault = self._fault(b"", 0)
         if fault.id is None:
             return []
         self._reported = True
@@ -84,5 +85,8 @@ class Oversized:
         """
         if self._reported:
             return []
-        head, tail = bytes(self._head), b"" if cut else self._tail
-        return [fault_from_excerpt(FaultKind.TOO_LARGE, self._reason, head, tail, self._size)]
+        return [self._fault(b"" if cut else self._tail, self._size)]
+
+    def _fault(self, tail: bytes, size: int) -> Fault:
+        head = bytes(self._head)
+        return fault_from_excerpt(FaultKind.TOO_LARGE, self._reason, head, tail, size, self._position)

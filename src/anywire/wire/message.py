@@ -189,9 +189,9 @@ class Fault(msgspec.Struct, frozen=True):
     `reason` is a sentence for people.  `id` is the raw id of the message where it could be read.
     `is_reply` says that it had a `result` or an `error`: such a thing is never answered, or two
     endpoints could answer each other for ever.  `data` holds the offending bytes, at most the first
-    `Limits.excerpt_bytes` of them; `size` counts all of them.  `position` is the offset in bytes of
-    the trouble: within the message where one message is wrong, within the stream where the framing
-    is; -1 where it is not known.
+    `Limits.excerpt_bytes` of them; `size` counts all of them, 0 while more are to come.  `position`
+    is the offset in bytes of the trouble: within the message where one message is wrong, within the
+    stream where the framing is; -1 where it is not known.
     """
 
     kind: FaultKind

@@ -95,7 +95,7 @@ class NewlineFramer:
             if len(self._pending) <= self._limits.message_bytes:
                 return
             reason = f"Invalid Request: the message exceeds {self._limits.message_bytes} bytes"
-            self._oversized = Oversized(self._limits, reason)
+            self._oversized = Oversized(self._limits, reason, self._offset)
             data = bytes(self._pending)
             self._pending = bytearray()
         self._offset += len(data)

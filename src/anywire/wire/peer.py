@@ -187,7 +187,7 @@ class Peer:
         Raises the error the wire ended with when it has ended.
         """
         if self._closed is not None:
-            raise self._closed
+            raise self._closed.with_traceback(None)  # or each raise would add to the last one's
         key = b"%d" % self._next_id
         self._next_id += 1
         if progress:
@@ -198,7 +198,8 @@ class Peer:
             deadline = limit
         self._outgoing[key] = _Pending(key, method, now, timeout, deadline, limit)
         if deadline is not None:
-            self._watch(deadline, key)
+            self._forget_settled()
+            heapq.heappush(self._deadlines, (deadline, key))
         return Request(key, method, params)
 
     def cancel(self, key: bytes, reason: str = "") -> Settled | None:
@@ -238,7 +239,7 @@ class Peer:
         """Settle the request whose reply could not be used; None when the fault is no such reply."""
         if not fault.is_reply:
             return None
-        pending = self._find(fault.id)[0] if fault.id is not None else self._sole()
+        pending = self._sole() if fault.id is None and _is_message(fault) else self._find(fault.id or b"")[0]
         if pending is None:
             return None
         del self._outgoing[pending.key]
@@ -260,7 +261,8 @@ class Peer:
     def _receive_request(self, request: Request) -> Event:
         key = id_key(request.id)
         if key in self._incoming:
-            reason = f"Invalid Request: a request with the id {request.id.decode()} is in flight already"
+            id = request.id[:100].decode(errors="replace")
+            reason = f"Invalid Request: a request with the id {id} is in flight already"
             return self._refuse(request, JsonRpcErrorCode.InvalidRequest, reason)
         limit = self._limits.requests_in_flight
         if len(self._incoming) >= limit:
@@ -309,10 +311,10 @@ class Peer:
 
     def _find(self, id: bytes) -> tuple[_Pending | None, bool]:
         """Find our request of that id: exactly, or with the type folded (then True comes with it)."""
-        pending = self._outgoing.get(id) or self._outgoing.get(id_key(id))
-        if pending is not None:
+        key = id if id in self._outgoing else id_key(id)
+        if (pending := self._outgoing.get(key)) is not None:
             return pending, False
-        folded = id[1:-1] if id[:1] == b'"' else id.removesuffix(b".0")
+        folded = key[1:-1] if key[:1] == b'"' else key.removesuffix(b".0")
         return self._outgoing.get(folded), True
 
     def _sole(self) -> _Pending | None:
@@ -325,6 +327,7 @@ class Peer:
 
         It may be early, never late.
         """
+        self._forget_settled()
         while self._deadlines and self._deadlines[0][1] not in self._outgoing:
             heapq.heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else None
@@ -343,12 +346,11 @@ class Peer:
                 settled.append(done)
         return settled
 
-    def _watch(self, deadline: float, key: bytes) -> None:
-        """Remember a deadline; throw the settled ones away before they outnumber the others."""
+    def _forget_settled(self) -> None:
+        """Throw the deadlines of settled requests away before they outnumber the others."""
         if len(self._deadlines) > 2 * len(self._outgoing) + 64:
             self._deadlines = [entry for entry in self._deadlines if entry[1] in self._outgoing]
             heapq.heapify(self._deadlines)
-        heapq.heappush(self._deadlines, (deadline, key))
 
     # The end.
 
@@ -384,6 +386,11 @@ def read_cancel(message: Notification) -> CancelReceived | None:
         return None
     reason = params.reason if isinstance(params.reason, str) and params.reason else "cancelled by client"
     return CancelReceived(id_key(bytes(params.request_id)), reason)
+
+
+def _is_message(fault: Fault) -> bool:
+    """Say whether this was one of the peer's messages; a line of its log may have an `error`, too."""
+    return fault.kind is FaultKind.TOO_LARGE or b'"jsonrpc"' in fault.data
 
 
 def _peer_error(message: ErrorResponse) -> PeerError:

@@ -3,8 +3,7 @@
 The fast decoder (msgspec) rejects a lone surrogate escape although JSON allows it, keeps silent
 about duplicate members, and says nothing about a message that is cut or malformed half-way.  This
 scanner walks the top level of an object member by member, gives each value's span, and stops at
-the first thing that is not JSON, keeping what it found so far.  Linear in time, no recursion, and
-what is kept does not grow with the number of members.
+the first thing that is not JSON, keeping what it found so far.  Linear in time, no recursion.
 """
 
 from __future__ import annotations
@@ -77,10 +76,11 @@ class Scan(msgspec.Struct, frozen=True):
         return sorted(name for name in names if seen.count(name) > 1)
 
 
-def scan_object(data: bytes, names: frozenset[str]) -> Scan:
+def scan_object(data: bytes, names: frozenset[str] | None = None) -> Scan:
     """Read the top level of a JSON object as far as it goes.  Never raises.
 
-    Kept are the members called one of `names`; of more than two with one name, the first and the last.
+    With `names`, only members called one of them are kept, and of each name the first and the last;
+    without, all are.
     """
     members: list[Member] = []
     position = _skip_space(data, 0)
@@ -93,7 +93,9 @@ def scan_object(data: bytes, names: frozenset[str]) -> Scan:
         member, position = _scan_member(data, position)
         if member is None or member.value_end < 0:
             return Scan(tuple(members), position, member and member.name)
-        if member.name in names:
+        if names is None:
+            members.append(member)
+        elif member.name in names:
             _keep(member, members)
         position = _skip_space(data, position)
         after = data[position : position + 1]

@@ -7,15 +7,20 @@ span of one value is found and other bytes are put in its place.
 
 from __future__ import annotations
 
+import re
+
 from anywire.wire.codec import encode_value
 from anywire.wire.scan import scan_object
 
 __all__ = ("get_member", "set_member", "with_progress_token")
 
+_OBJECT = re.compile(rb"[ \t\r\n]*+\{")
+_EMPTY = re.compile(rb"[ \t\r\n]*+\}")
+
 
 def get_member(data: bytes, name: str) -> bytes | None:
     """Return the raw value of a member of a JSON object, None where there is none or it is no object."""
-    member = scan_object(data).find(name)
+    member = scan_object(data, frozenset({name})).find(name)
     return None if member is None else data[member.value_start : member.value_end]
 
 
@@ -24,26 +29,33 @@ def set_member(data: bytes, name: str, value: bytes) -> bytes:
 
     `data` is a JSON object.
     """
-    member = scan_object(data).find(name)
+    member = scan_object(data, frozenset({name})).find(name)
     if member is not None:
         return data[: member.value_start] + value + data[member.value_end :]
-    rest = data.lstrip()[1:]
-    comma = b"" if rest.lstrip()[:1] == b"}" else b","
-    return b"{%b:%b%b%b" % (encode_value(name), value, comma, rest)
+    return _put_first(data, encode_value(name), value)
+
+
+def _put_first(data: bytes, name: bytes, value: bytes) -> bytes:
+    start = data.index(b"{") + 1
+    comma = b"" if _EMPTY.match(data, start) else b","
+    return b"%b%b:%b%b%b" % (data[:start], name, value, comma, data[start:])
 
 
 def with_progress_token(params: bytes | None, token: bytes) -> bytes:
     """Return request params that carry a progress token (raw JSON) in their `_meta`.
+
+    Params that are no object have no place for one and are returned as they are.
 
     Specification: MCP `basic/utilities/progress`.
     """
     meta = b'{"progressToken":%b}' % token
     if params is None:
         return b'{"_meta":%b}' % meta
-    if b'"_meta"' in params or b"\\u" in params:
-        present = get_member(params, "_meta")
-        if present is not None and present[:1] == b"{":
-            meta = set_member(present, "progressToken", token)
-        return set_member(params, "_meta", meta)
-    comma = b"" if params == b"{}" else b","
-    return b'{"_meta":%b%b%b' % (meta, comma, params[1:])
+    if not _OBJECT.match(params):
+        return params
+    if b'"_meta"' not in params and b"\\u" not in params:
+        return _put_first(params, b'"_meta"', meta)
+    present = get_member(params, "_meta")
+    if present is not None and present[:1] == b"{":
+        meta = set_member(present, "progressToken", token)
+    return set_member(params, "_meta", meta)

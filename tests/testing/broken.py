@@ -1,0 +1,336 @@
+"""Transports that break one promise each, and are otherwise sound."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import msgspec
+
+from anywire.errors import TransportClosed
+from anywire.testing.byte_wire import ByteTransport
+from anywire.testing.streams import StreamsClient, StreamsServer
+from anywire.testing.transport_kit import Factory, Pair
+
+from anywire.transport.memory import MemoryTransport
+from anywire.wire.codec import encode
+from anywire.wire.framing import Framing
+from anywire.wire.limits import DEFAULT_LIMITS
+from anywire.wire.message import Batch, Message, Notification
+
+
+class HandsOverBeforeStart(MemoryTransport):
+    def take(self, message: Message | Batch) -> None:
+        self._started = True
+        super().take(message)
+
+
+class Overtakes(MemoryTransport):
+    def take(self, message: Message | Batch) -> None:
+        super().take(message)
+        if len(self._inbox) == 2:
+            self._inbox.rotate()
+
+
+class Loses(MemoryTransport):
+    taken = 0
+
+    def take(self, message: Message | Batch) -> None:
+        self.taken += 1
+        if self.taken % 7:
+            super().take(message)
+
+
+class Repeats(MemoryTransport):
+    taken = 0
+
+    def take(self, message: Message | Batch) -> None:
+        self.taken += 1
+        super().take(message)
+        if not self.taken % 7:
+            super().take(message)
+
+
+class CutsBatches(MemoryTransport):
+    def take(self, message: Message | Batch) -> None:
+        super().take(Batch(message.items[:2]) if isinstance(message, Batch) else message)
+
+
+class LosesLarge(MemoryTransport):
+    def take(self, message: Message | Batch) -> None:
+        if isinstance(message, Batch) or len(encode(message)) < 1_000_000:
+            super().take(message)
+
+
+class Rewrites(MemoryTransport):
+    def take(self, message: Message | Batch) -> None:
+        if isinstance(message, Notification) and message.frame:
+            message = msgspec.structs.replace(message, frame=b"")
+        super().take(message)
+
+
+class WritesAscii(MemoryTransport):
+    def take(self, message: Message | Batch) -> None:
+        if isinstance(message, Notification) and message.params is not None and not message.params.isascii():
+            message = Notification(message.method, message.params.decode().encode("ascii", "replace"))
+        super().take(message)
+
+
+class Overflows(MemoryTransport):
+    def take(self, message: Message | Batch) -> None:
+        if len(self._inbox) < 5_000:
+            super().take(message)
+
+
+class CallsInside(MemoryTransport):
+    """Hands over within `post()`, so that two ends that answer each other recurse."""
+
+    def _schedule(self) -> None:
+        if self._started and (self._inbox or self._ended):
+            self._deliver()
+
+    def _deliver(self) -> None:
+        while self._inbox:
+            self._call(self.callbacks.on_message, self._inbox.popleft())
+        super()._deliver()
+
+
+class CallsFromAThread(MemoryTransport):
+    def _deliver(self) -> None:
+        thread = threading.Thread(target=super()._deliver)
+        thread.start()
+        thread.join()
+
+    def _schedule(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            super()._schedule()
+
+
+class SwallowsFaults(MemoryTransport):
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        try:
+            callback(*arguments)
+        except Exception:
+            pass
+
+
+class StopsAtFaults(MemoryTransport):
+    stopped = False
+
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        def guarded(*arguments: object) -> None:
+            try:
+                callback(*arguments)
+            except Exception:
+                self.stopped = True
+                raise
+
+        if not self.stopped or callback == self.callbacks.on_close:
+            super()._call(guarded, *arguments)
+
+
+class DropsAtClose(MemoryTransport):
+    async def close(self) -> None:
+        assert isinstance(self.other, MemoryTransport)
+        if not self._closed:
+            self.other._inbox.clear()
+        await super().close()
+
+
+class NeverTellsTheEnd(MemoryTransport):
+    def end(self) -> None:
+        pass
+
+
+class EndsTwice(MemoryTransport):
+    def _deliver(self) -> None:
+        again = self._ended and not self._inbox
+        super()._deliver()
+        if again and not self._closed:
+            self._call(self.callbacks.on_end)
+
+
+class SendsAfterTheEnd(MemoryTransport):
+    def _deliver(self) -> None:
+        if self._ended and self._inbox:
+            self._call(self.callbacks.on_end)
+        super()._deliver()
+
+
+class ClosesTwice(MemoryTransport):
+    async def close(self) -> None:
+        if self._closed:
+            self._call(self.callbacks.on_close, None)
+        await super().close()
+
+
+class ClosesLater(MemoryTransport):
+    """`close()` returns before `on_close` has been called."""
+
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        if callback == self.callbacks.on_close:
+            asyncio.get_running_loop().call_later(0.01, super()._call, callback, *arguments)
+        else:
+            super()._call(callback, *arguments)
+
+
+class NeverCloses(MemoryTransport):
+    """`on_close` is never called."""
+
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        if callback != self.callbacks.on_close:
+            super()._call(callback, *arguments)
+
+
+class OpenWhileClosing(MemoryTransport):
+    @property
+    def closed(self) -> bool:
+        return False
+
+
+class WaitsForTheFirstCloser(MemoryTransport):
+    """What a cancelled closer began is never ended."""
+
+    closing = False
+
+    async def close(self) -> None:
+        if self.closing:
+            await self._done.wait()
+            return
+        self.closing = True
+        self._done = asyncio.Event()
+        await asyncio.sleep(0.01)
+        await super().close()
+        self._done.set()
+
+    @property
+    def closed(self) -> bool:
+        return self.closing
+
+
+class SendsAfterClose(MemoryTransport):
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        if not self._closed:
+            super().post(message, related)
+
+
+class WrongErrorAfterClose(MemoryTransport):
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        try:
+            super().post(message, related)
+        except TransportClosed:
+            raise RuntimeError("closed") from None
+
+
+class CallsAfterClose(MemoryTransport):
+    async def close(self) -> None:
+        late = not self._closed
+        await super().close()
+        if late:
+            asyncio.get_running_loop().call_soon(self.callbacks.on_message, Notification("late"))
+
+
+class CannotCloseUnstarted(MemoryTransport):
+    async def close(self) -> None:
+        assert self._started, "close() before start()"
+        await super().close()
+
+
+class LeavesATask(MemoryTransport):
+    async def start(self) -> None:
+        await super().start()
+        self.task = asyncio.get_running_loop().create_task(asyncio.Event().wait())
+
+
+class KeepsSendersWaiting(ByteTransport):
+    async def close(self) -> None:
+        await super().close()
+        self._room.clear()
+
+    def room_again(self) -> None:
+        if not self._closing:
+            super().room_again()
+
+
+class WaitsForTheReader(ByteTransport):
+    async def close(self) -> None:
+        if not self._closing:
+            while self._started and self.buffered:
+                await asyncio.sleep(1)
+        await super().close()
+
+
+class IgnoresRelated(StreamsServer):
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        super().post(message, related if related != b"1" else None)
+
+
+class RefusesUnknownRelated(StreamsServer):
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        if related is not None and related not in self._open_streams:
+            raise KeyError(related)
+        super().post(message, related)
+
+
+@asynccontextmanager
+async def two(kind: type[MemoryTransport]) -> AsyncIterator[Pair]:
+    client, server = kind("broken (client)"), kind("broken (server)")
+    client.other, server.other = server, client
+    yield client, server
+
+
+@asynccontextmanager
+async def two_in_bytes(kind: type[ByteTransport]) -> AsyncIterator[Pair]:
+    client = kind("broken (client)", Framing.NEWLINE, DEFAULT_LIMITS)
+    server = kind("broken (server)", Framing.NEWLINE, DEFAULT_LIMITS)
+    client.other, server.other = server, client
+    yield client, server
+
+
+@asynccontextmanager
+async def two_with_streams(kind: type[StreamsServer]) -> AsyncIterator[Pair]:
+    client = StreamsClient(DEFAULT_LIMITS, general=False)
+    client.server = kind(client, DEFAULT_LIMITS)
+    client.open_general()
+    yield client, client.server, client.stream_of
+
+
+#: What is broken, and the beginning or a part of the sentence that must say so.
+BROKEN: list[tuple[Factory, str]] = [
+    (partial(two, HandsOverBeforeStart), "nothing is received before start"),
+    (partial(two, Overtakes), "messages go out in the order of the calls"),
+    (partial(two, Loses), "messages go out in the order of the calls: 8. of 100 messages came in"),
+    (partial(two, Repeats), "messages go out in the order of the calls"),
+    (partial(two, CutsBatches), "a batch arrives whole"),
+    (partial(two, LosesLarge), "a large message arrives whole"),
+    (partial(two, Rewrites), "a message that was read goes on as the bytes it was"),
+    (partial(two, WritesAscii), "text of any alphabet arrives as it was"),
+    (partial(two, Overflows), "thousands of messages arrive"),
+    (partial(two, CallsInside), "was called inside another callback"),
+    (partial(two, CallsFromAThread), "was called from another thread"),
+    (partial(two, SwallowsFaults), "a callback that raises does not stop the transport: the loop's"),
+    (partial(two, StopsAtFaults), "a callback that raises does not stop the transport"),
+    (partial(two, DropsAtClose), "what was sent before close"),
+    (partial(two, NeverTellsTheEnd), "then the end: neither on_end nor on_close was called"),
+    (partial(two, EndsTwice), "on_end of .* was called 2 times"),
+    (partial(two, SendsAfterTheEnd), "on_message of .* was called after on_end"),
+    (partial(two, ClosesTwice), "on_close of .* was called after on_close"),
+    (partial(two, ClosesLater), "on_close of .* was called 0 times, not once"),
+    (partial(two, NeverCloses), "on_close of .* was called 0 times, not once"),
+    (partial(two, OpenWhileClosing), "closed of .* is False"),
+    (partial(two, WaitsForTheFirstCloser), "close.. ends what a cancelled close.. began"),
+    (partial(two, SendsAfterClose), "raise TransportClosed after the end: post"),
+    (partial(two, WrongErrorAfterClose), "raise TransportClosed after the end: RuntimeError"),
+    (partial(two, CallsAfterClose), "on_message of .* was called after on_close"),
+    (partial(two, CannotCloseUnstarted), "close.. works before start"),
+    (partial(two, LeavesATask), "tasks are left behind"),
+    (partial(two_in_bytes, KeepsSendersWaiting), "lets waiting senders go: a send"),
+    (partial(two_in_bytes, WaitsForTheReader), "close.. .* took more than 10 s"),
+    (partial(two_with_streams, IgnoresRelated), "goes on the stream of its request"),
+    (partial(two_with_streams, RefusesUnknownRelated), "goes on the stream of its request: KeyError"),
+]
+
+
