@@ -15,6 +15,7 @@ __all__ = (
     "ConfigError",
     "ConnectFailed",
     "DeadlineExceeded",
+    "HttpStatusError",
     "LimitExceeded",
     "LocalProtocolError",
     "PeerError",
@@ -103,6 +104,22 @@ class TransportClosed(TransportError):
 
 class TransportBroken(TransportError):
     """The wire broke: a read or a write failed."""
+
+
+class HttpStatusError(TransportError):
+    """An HTTP response that cannot be used.
+
+    `status` is its code, `content_type` the type of its body, `start` the first bytes of it.
+    """
+
+    def __init__(self, where: str, status: int, content_type: str, start: bytes) -> None:
+        self.where = where
+        self.status = status
+        self.content_type = content_type
+        self.start = start
+        shown = start.decode("utf-8", "backslashreplace").strip()
+        body = f", {content_type or 'no type'}: {shown}" if shown else ""
+        super().__init__(f"{where} was answered with HTTP {status}{body}")
 
 
 class SpawnFailed(ConnectFailed):

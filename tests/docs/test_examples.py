@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, matches
+from tests.interop.processes import watch
 
 EXAMPLES = ROOT / "examples"
 WITHIN = 30.0
@@ -36,7 +37,8 @@ def test_every_example_is_tested_here() -> None:
 @pytest.mark.parametrize("options", [[], ["-I"]], ids=["as it is", "isolated"])
 def test_the_bridge_demonstration_runs(options: list[str], tmp_path: Path) -> None:
     """From any folder, with nothing but anywire installed; its last line says ok, stderr stays empty."""
-    done = run(*options, EXAMPLES / "bridge_demo.py", cwd=tmp_path)
+    with watch():
+        done = run(*options, EXAMPLES / "bridge_demo.py", cwd=tmp_path)
 
     said = done.stdout.decode()
     assert (done.returncode, done.stderr) == (0, b""), said
@@ -79,3 +81,13 @@ def test_the_server_answers_and_leaves() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert reply["id"] == 1
     assert len(reply["result"]["content"][0]["text"]) == 128
+
+
+def test_the_stopwatch_runs() -> None:
+    """The script behind what the README says of starting measures each program that it names."""
+    done = run(ROOT / "docs" / "start_time.py", "1")
+
+    lines = done.stdout.decode().splitlines()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert matches("import asyncio, msgspec ... ms   x 1.00", lines[0])
+    assert [line.split("  ")[0] for line in lines[1:]] == ["server.py", "anywire serve", "anywire bridge"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -14,7 +14,6 @@ from anywire.errors import TransportClosed
 from anywire.testing.byte_wire import ByteTransport
 from anywire.testing.streams import StreamsClient, StreamsServer
 from anywire.testing.transport_kit import Factory, Pair
-
 from anywire.transport.memory import MemoryTransport
 from anywire.wire.codec import encode
 from anywire.wire.framing import Framing
@@ -258,7 +257,7 @@ class KeepsSendersWaiting(ByteTransport):
 class WaitsForTheReader(ByteTransport):
     async def close(self) -> None:
         if not self._closing:
-            while self._started and self.buffered:
+            while self._started and self.buffered:  # noqa: ASYNC110 it is the fault
                 await asyncio.sleep(1)
         await super().close()
 
@@ -276,14 +275,14 @@ class RefusesUnknownRelated(StreamsServer):
 
 
 @asynccontextmanager
-async def two(kind: type[MemoryTransport]) -> AsyncIterator[Pair]:
+async def two(kind: type[MemoryTransport]) -> AsyncGenerator[Pair]:
     client, server = kind("broken (client)"), kind("broken (server)")
     client.other, server.other = server, client
     yield client, server
 
 
 @asynccontextmanager
-async def two_in_bytes(kind: type[ByteTransport]) -> AsyncIterator[Pair]:
+async def two_in_bytes(kind: type[ByteTransport]) -> AsyncGenerator[Pair]:
     client = kind("broken (client)", Framing.NEWLINE, DEFAULT_LIMITS)
     server = kind("broken (server)", Framing.NEWLINE, DEFAULT_LIMITS)
     client.other, server.other = server, client
@@ -291,46 +290,64 @@ async def two_in_bytes(kind: type[ByteTransport]) -> AsyncIterator[Pair]:
 
 
 @asynccontextmanager
-async def two_with_streams(kind: type[StreamsServer]) -> AsyncIterator[Pair]:
+async def two_with_streams(kind: type[StreamsServer]) -> AsyncGenerator[Pair]:
     client = StreamsClient(DEFAULT_LIMITS, general=False)
     client.server = kind(client, DEFAULT_LIMITS)
     client.open_general()
     yield client, client.server, client.stream_of
 
 
-#: What is broken, and the beginning or a part of the sentence that must say so.
-BROKEN: list[tuple[Factory, str]] = [
-    (partial(two, HandsOverBeforeStart), "nothing is received before start"),
-    (partial(two, Overtakes), "messages go out in the order of the calls"),
-    (partial(two, Loses), "messages go out in the order of the calls: 8. of 100 messages came in"),
-    (partial(two, Repeats), "messages go out in the order of the calls"),
-    (partial(two, CutsBatches), "a batch arrives whole"),
-    (partial(two, LosesLarge), "a large message arrives whole"),
-    (partial(two, Rewrites), "a message that was read goes on as the bytes it was"),
-    (partial(two, WritesAscii), "text of any alphabet arrives as it was"),
-    (partial(two, Overflows), "thousands of messages arrive"),
-    (partial(two, CallsInside), "was called inside another callback"),
-    (partial(two, CallsFromAThread), "was called from another thread"),
-    (partial(two, SwallowsFaults), "a callback that raises does not stop the transport: the loop's"),
-    (partial(two, StopsAtFaults), "a callback that raises does not stop the transport"),
-    (partial(two, DropsAtClose), "what was sent before close"),
-    (partial(two, NeverTellsTheEnd), "then the end: neither on_end nor on_close was called"),
-    (partial(two, EndsTwice), "on_end of .* was called 2 times"),
-    (partial(two, SendsAfterTheEnd), "on_message of .* was called after on_end"),
-    (partial(two, ClosesTwice), "on_close of .* was called after on_close"),
-    (partial(two, ClosesLater), "on_close of .* was called 0 times, not once"),
-    (partial(two, NeverCloses), "on_close of .* was called 0 times, not once"),
-    (partial(two, OpenWhileClosing), "closed of .* is False"),
-    (partial(two, WaitsForTheFirstCloser), "close.. ends what a cancelled close.. began"),
-    (partial(two, SendsAfterClose), "raise TransportClosed after the end: post"),
-    (partial(two, WrongErrorAfterClose), "raise TransportClosed after the end: RuntimeError"),
-    (partial(two, CallsAfterClose), "on_message of .* was called after on_close"),
-    (partial(two, CannotCloseUnstarted), "close.. works before start"),
-    (partial(two, LeavesATask), "tasks are left behind"),
-    (partial(two_in_bytes, KeepsSendersWaiting), "lets waiting senders go: a send"),
-    (partial(two_in_bytes, WaitsForTheReader), "close.. .* took more than 10 s"),
-    (partial(two_with_streams, IgnoresRelated), "goes on the stream of its request"),
-    (partial(two_with_streams, RefusesUnknownRelated), "goes on the stream of its request: KeyError"),
+#: A name, what is broken, and a part of the sentence that must say so.
+BROKEN: list[tuple[str, Factory, str]] = [
+    ("HandsOverBeforeStart", partial(two, HandsOverBeforeStart), "nothing is received before start"),
+    ("Overtakes", partial(two, Overtakes), "messages go out in the order of the calls"),
+    ("Loses", partial(two, Loses), "messages go out in the order of the calls: 8. of 100 messages came in"),
+    ("Repeats", partial(two, Repeats), "messages go out in the order of the calls"),
+    ("CutsBatches", partial(two, CutsBatches), "a batch arrives whole"),
+    ("LosesLarge", partial(two, LosesLarge), "a large message arrives whole"),
+    ("Rewrites", partial(two, Rewrites), "a message that was read goes on as the bytes it was"),
+    ("WritesAscii", partial(two, WritesAscii), "text of any alphabet arrives as it was"),
+    ("Overflows", partial(two, Overflows), "thousands of messages arrive"),
+    ("CallsInside", partial(two, CallsInside), "was called inside another callback"),
+    ("CallsFromAThread", partial(two, CallsFromAThread), "was called from another thread"),
+    (
+        "SwallowsFaults",
+        partial(two, SwallowsFaults),
+        "a callback that raises does not stop the transport: the loop's",
+    ),
+    ("StopsAtFaults", partial(two, StopsAtFaults), "a callback that raises does not stop the transport"),
+    ("DropsAtClose", partial(two, DropsAtClose), "what was sent before close"),
+    (
+        "NeverTellsTheEnd",
+        partial(two, NeverTellsTheEnd),
+        "then the end: neither on_end nor on_close was called",
+    ),
+    ("EndsTwice", partial(two, EndsTwice), "on_end of .* was called 2 times"),
+    ("SendsAfterTheEnd", partial(two, SendsAfterTheEnd), "on_message of .* was called after on_end"),
+    ("ClosesTwice", partial(two, ClosesTwice), "on_close of .* was called after on_close"),
+    ("ClosesLater", partial(two, ClosesLater), "on_close of .* was called 0 times, not once"),
+    ("NeverCloses", partial(two, NeverCloses), "on_close of .* was called 0 times, not once"),
+    ("OpenWhileClosing", partial(two, OpenWhileClosing), "closed of .* is False"),
+    (
+        "WaitsForTheFirstCloser",
+        partial(two, WaitsForTheFirstCloser),
+        "close.. ends what a cancelled close.. began",
+    ),
+    ("SendsAfterClose", partial(two, SendsAfterClose), "raise TransportClosed after the end: post"),
+    (
+        "WrongErrorAfterClose",
+        partial(two, WrongErrorAfterClose),
+        "raise TransportClosed after the end: RuntimeError",
+    ),
+    ("CallsAfterClose", partial(two, CallsAfterClose), "on_message of .* was called after on_close"),
+    ("CannotCloseUnstarted", partial(two, CannotCloseUnstarted), "close.. works before start"),
+    ("LeavesATask", partial(two, LeavesATask), "tasks are left behind"),
+    ("KeepsSendersWaiting", partial(two_in_bytes, KeepsSendersWaiting), "lets waiting senders go: a send"),
+    ("WaitsForTheReader", partial(two_in_bytes, WaitsForTheReader), "close.. .* took more than 10 s"),
+    ("IgnoresRelated", partial(two_with_streams, IgnoresRelated), "goes on the stream of its request"),
+    (
+        "RefusesUnknownRelated",
+        partial(two_with_streams, RefusesUnknownRelated),
+        "goes on the stream of its request: KeyError",
+    ),
 ]
-
-

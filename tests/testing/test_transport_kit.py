@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
@@ -25,14 +25,14 @@ async def test_kit_takes_a_plain_context_manager() -> None:
     """A factory needs nothing asynchronous, and no clock but the real one."""
 
     @contextmanager
-    def pair() -> Iterator[Pair]:
+    def pair() -> Generator[Pair]:
         yield memory_pair()
 
     await check_transport(pair)
 
 
 @pytest.mark.parametrize(
-    ("factory", "sentence"), BROKEN, ids=[str(factory.args[0].__name__) for factory, _ in BROKEN]
+    ("factory", "sentence"), [each[1:] for each in BROKEN], ids=[kind for kind, _, _ in BROKEN]
 )
 @in_virtual_time
 async def test_kit_names_the_broken_promise(factory: Factory, sentence: str) -> None:

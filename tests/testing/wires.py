@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 
 from anywire.testing.byte_wire import byte_pair
-from anywire.testing.streams import StreamsListener, streams_pair
+from anywire.testing.streams import streams_pair
 from anywire.testing.transport_kit import Factory, Pair
-from anywire.transport.contract import Transport
-from anywire.transport.memory import MemoryListener, memory_pair
+from anywire.transport.memory import memory_pair
 from anywire.transport.stdio_server import StdioServerTransport
 from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -58,23 +57,23 @@ def socket_ends(
 
 
 @asynccontextmanager
-async def memory() -> AsyncIterator[Pair]:
+async def memory() -> AsyncGenerator[Pair]:
     yield memory_pair()
 
 
 @asynccontextmanager
-async def streams(*, general: bool = True) -> AsyncIterator[Pair]:
+async def streams(*, general: bool = True) -> AsyncGenerator[Pair]:
     client, server = streams_pair(general=general)
     yield client, server, client.stream_of
 
 
 @asynccontextmanager
-async def in_bytes(client: Framing | None, server: Framing | None) -> AsyncIterator[Pair]:
+async def in_bytes(client: Framing | None, server: Framing | None) -> AsyncGenerator[Pair]:
     yield byte_pair(client, server)
 
 
 @asynccontextmanager
-async def pipes(client: Framing | None, server: Framing | None) -> AsyncIterator[Pair]:
+async def pipes(client: Framing | None, server: Framing | None) -> AsyncGenerator[Pair]:
     ends = pipe_ends(client, server)
     try:
         yield ends
@@ -84,7 +83,7 @@ async def pipes(client: Framing | None, server: Framing | None) -> AsyncIterator
 
 
 @asynccontextmanager
-async def sockets(client: Framing | None, server: Framing | None) -> AsyncIterator[Pair]:
+async def sockets(client: Framing | None, server: Framing | None) -> AsyncGenerator[Pair]:
     ends = socket_ends(client, server)
     try:
         yield ends

@@ -1,59 +1,84 @@
 """The command line: which subcommand, its options, and how failures end.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 4 the other side could not be reached; 128 + n after
-signal n.  A failure is one sentence on stderr.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 authorization needed, 4 the other side could not be reached,
+5 the peer answered an error; 128 + n after signal n.  A failure is one sentence on stderr, with
+`--json` one line `{"error": …}`.
+
+Options stand anywhere behind the subcommand.  What stands behind `--` is a command to run, with its
+own options.
 """
 
 from __future__ import annotations
 
-import argparse
+import importlib
+import shlex
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from types import ModuleType
 
 from anywire._version import __version__
-from anywire.errors import AnywireError, ConfigError, ConnectFailed
+from anywire.cli.failure import leave_closed_pipe, tell_failure
+from anywire.cli.parser import Commands, Parser, nearest
+from anywire.errors import ConfigError, ConnectFailed, SpawnFailed
 
-__all__ = ("main",)
+__all__ = ("COMMANDS", "main", "whole_parser")
+
+#: The subcommands; each is a module of `anywire.cli` with `add_parser` and `run`.
+COMMANDS = ("list", "call", "ping", "doctor", "bridge", "serve", "completion")
 
 _EPILOG = """examples:
+  anywire list -- npx -y some-server                   what a server offers
+  anywire call shout text=hello -- python server.py    call a tool
+  anywire doctor -- python server.py                   what is wrong with a server
   anywire bridge stdio+headers -- npx -y some-server   a Content-Length host, a newline server
-  anywire bridge stdio --target-framing headers -- ./server
   anywire serve my_package.my_module:server            run a Server on stdio
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ConfigError(f"{message} (see '{self.prog} --help')")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (default: the process's) and return its exit code."""
     words, command = _split(list(sys.argv[1:] if arguments is None else arguments))
     try:
-        options = _parser().parse_args(words)
-        if options.subcommand == "serve":
-            from anywire.cli.serve import serve
-
-            _refuse_command(command)
-            return serve(options)
-        from anywire.cli.bridge import bridge
-
-        return bridge(options, command)
-    except ConfigError as error:
-        return _say(error, 2)
-    except ConnectFailed as error:
-        return _say(error, 4)
-    except AnywireError as error:
-        return _say(error, 1)
+        return _run(words, command)
+    except KeyboardInterrupt:  # before or after the event loop, which handles it in order
+        return 130
+    except BrokenPipeError:
+        return leave_closed_pipe()
+    except Exception as error:  # noqa: BLE001 a user sees a sentence, never a traceback
+        return tell_failure(error, as_json="--json" in words, hint=_hint(words, command, error))
 
 
-def _say(error: AnywireError, code: int) -> int:
-    print(f"anywire: {error}", file=sys.stderr)
-    return code
+def _run(words: list[str], command: list[str] | None) -> int:
+    name = words[0] if words else None
+    if name not in COMMANDS:
+        _refuse(words)
+        (_top() if words[:1] == ["--version"] else _parser()).parse_args(words)  # ends here, or had no words
+        raise ConfigError(f"say what to do: anywire {'|'.join(COMMANDS)} … (see 'anywire --help')")
+    module = _module(name)
+    options = module.add_parser(_commands(_top())).read(words[1:])
+    options.command = command
+    return int(module.run(options))
+
+
+def _refuse(words: list[str]) -> None:
+    """Refuse a first word that is neither a subcommand nor an option of the whole command."""
+    if not words:
+        return
+    first, known = words[0], ["--help", "--version"]
+    if not first.startswith("-"):
+        raise ConfigError(
+            f"there is no command {first!r}{nearest(first, COMMANDS)}; commands are: {', '.join(COMMANDS)}"
+        )
+    if first not in ("-h", *known):
+        raise ConfigError(f"options stand behind the command, and {first} is none of anywire's own")
+
+
+def _hint(words: list[str], command: list[str] | None, error: Exception) -> str:
+    """Return what tells more about a command that was started and could not be reached."""
+    unreachable = isinstance(error, ConnectFailed) and not isinstance(error, SpawnFailed)
+    if not unreachable or not command or words[0] not in ("list", "call", "ping"):
+        return ""
+    return f"try: anywire doctor -- {shlex.join(command)}"
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str] | None]:
@@ -64,53 +89,31 @@ def _split(words: list[str]) -> tuple[list[str], list[str] | None]:
     return words[:at], words[at + 1 :]
 
 
-def _refuse_command(command: list[str] | None) -> None:
-    if command is not None:
-        raise ConfigError("serve takes module:server, not a command after '--'")
+def whole_parser() -> tuple[Parser, list[Parser]]:
+    """Make the parser with all its subcommands, and give those as well."""
+    parser = _top()
+    commands = _commands(parser)
+    return parser, [_module(name).add_parser(commands) for name in COMMANDS]
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+def _parser() -> Parser:
+    """Make the whole parser, for help and for the reference."""
+    return whole_parser()[0]
+
+
+def _top() -> Parser:
+    parser = Parser(
         prog="anywire",
         description="Any MCP client to any MCP server, over any wire.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"anywire {__version__}")
-    commands = parser.add_subparsers(
-        dest="subcommand", required=True, metavar="COMMAND", parser_class=_Parser
-    )
-    serve = commands.add_parser("serve", help="run a Server on stdio", description=_SERVE)
-    serve.add_argument(
-        "target", metavar="MODULE:SERVER", help="such as my_package.tools:server or ./file.py:server"
-    )
-    bridge = commands.add_parser(
-        "bridge",
-        help="offer one wire, call another",
-        description=_BRIDGE,
-        usage="anywire bridge FACE [options] -- COMMAND [ARGUMENT ...]",
-    )
-    bridge.add_argument("face", metavar="FACE", help="what is offered: stdio or stdio+headers")
-    bridge.add_argument(
-        "--target-framing",
-        default="newline",
-        metavar="FRAMING",
-        help="how the command frames its messages: newline (default) or headers",
-    )
-    bridge.add_argument(
-        "--env",
-        action="append",
-        default=[],
-        metavar="NAME[=VALUE]",
-        help="set a variable for the command, or let one of ours through; may be repeated",
-    )
-    bridge.add_argument("--inherit-env", action="store_true", help="give the command our whole environment")
-    bridge.add_argument("--cwd", metavar="FOLDER", help="where the command runs")
     return parser
 
 
-_SERVE = "Run a Server on this process's stdin and stdout, in the framing that the client speaks."
-_BRIDGE = (
-    "Offer FACE on this process's stdin and stdout and relay every message to COMMAND and back. "
-    "The command gets a small environment (PATH, HOME, language); see --env."
-)
+def _commands(parser: Parser) -> Commands:
+    return parser.add_subparsers(dest="subcommand", metavar="COMMAND", parser_class=Parser)
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"anywire.cli.{name}")

@@ -3,58 +3,43 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
 
+from anywire.cli.parser import Commands, Parser
 from anywire.errors import ConfigError
-from anywire.transport.stdio_claim import claim_stdio
 
-__all__ = ("serve",)
+__all__ = ("add_parser", "run")
+
+_EPILOG = """examples:
+  anywire serve my_package.my_module:server
+  anywire serve ./server.py:server
+"""
 
 
-def serve(options: argparse.Namespace) -> int:
-    """Load the server that `options.target` names and run it; return the exit code.
+def add_parser(commands: Commands) -> Parser:
+    """Add the parser of `anywire serve`."""
+    parser = commands.add_parser(
+        "serve",
+        prog="anywire serve",
+        help="run a Server on stdio",
+        usage="anywire serve MODULE:SERVER",
+        description="Run a Server on this process's stdin and stdout, in the framing that the client speaks.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "target",
+        metavar="MODULE:SERVER",
+        help="what to run, such as my_package.tools:server or ./file.py:server",
+    )
+    return parser
 
-    Stdio is claimed before the user's code is imported, so that whatever it prints while it loads
-    stays off the wire.
-    """
+
+def run(options: argparse.Namespace) -> int:
+    """Load the server that `options.target` names and serve it; return the exit code."""
+    from anywire.cli.load import load_server
+    from anywire.transport.stdio_claim import claim_stdio
+
+    if options.command is not None:
+        raise ConfigError("serve takes module:server, not a command after '--'")
     claim_stdio()
-    from anywire.server.server import Server
-
-    name, _, attribute = options.target.rpartition(":")
-    if not name or not attribute:
-        raise ConfigError(f"{options.target!r} is not MODULE:SERVER, such as my_module:server")
-    server = getattr(_load(name), attribute, None)
-    if not isinstance(server, Server):
-        what = "nothing" if server is None else f"a {type(server).__name__}"
-        raise ConfigError(f"{attribute!r} in {name} is {what}, not an anywire Server")
-    server.run()
+    load_server(options.target).run()
     return 0
-
-
-def _load(name: str) -> ModuleType:
-    try:
-        return _load_file(Path(name)) if name.endswith(".py") else _load_module(name)
-    except Exception as error:
-        raise ConfigError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
-
-
-def _load_module(name: str) -> ModuleType:
-    sys.path.insert(0, str(Path.cwd()))
-    return importlib.import_module(name)
-
-
-def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise ConfigError(f"there is no file {path}")
-    sys.path.insert(0, str(path.parent.resolve()))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module

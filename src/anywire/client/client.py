@@ -34,6 +34,7 @@ from anywire.wire.message import (
     Request,
     Response,
     create_error_response,
+    id_key,
 )
 from anywire.wire.peer import Event, Peer, ProgressReceived, Refused, Settled, Unmatched
 
@@ -85,6 +86,7 @@ class Client:
         callbacks = transport.callbacks
         callbacks.on_message = self._on_message
         callbacks.on_error = self._on_error
+        callbacks.on_failed = self._on_failed
         callbacks.on_end = self._on_end
         callbacks.on_close = self._on_close
 
@@ -326,6 +328,11 @@ class Client:
             _log.warning(
                 "the server wrote something that is no message: %s: %s", error.reason, error.data[:200]
             )
+
+    def _on_failed(self, id: bytes, error: AnywireError) -> None:
+        settled = self._peer.fail(id_key(id), error)
+        if settled is not None:
+            self._settle(settled)
 
     def _on_end(self) -> None:
         """The server sends no more: nothing that waits will be answered."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from anywire.client.client import Client
 from anywire.errors import ConfigError
@@ -14,6 +14,9 @@ from anywire.transport.memory import memory_pair
 from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Notification
+
+if TYPE_CHECKING:
+    from anywire.transport.http_request import TokenHook
 
 __all__ = ("Acceptor", "Target", "connect")
 
@@ -26,8 +29,8 @@ class Acceptor(Protocol):
         ...
 
 
-#: A command line, a server of this process, or a transport.
-Target = Sequence[str] | Acceptor | Transport
+#: A command line, a URL, a server of this process, or a transport.
+Target = Sequence[str] | str | Acceptor | Transport
 
 
 def connect(
@@ -37,6 +40,8 @@ def connect(
     cwd: str | None = None,
     inherit_env: bool = False,
     framing: Framing | None = None,
+    headers: Mapping[str, str] | None = None,
+    hook: TokenHook | None = None,
     info: Implementation | None = None,
     limits: Limits = DEFAULT_LIMITS,
     on_log: Callable[[dict[str, Any]], None] | None = None,
@@ -47,6 +52,8 @@ def connect(
     * A sequence of strings is a command line, run without a shell, in `cwd`, with `env` merged over a
       small base environment (`inherit_env`: over the whole of ours).  Its framing is found out unless
       it is given.
+    * An `http://` or `https://` URL is a server of Streamable HTTP; `headers` go on every request,
+      `hook` is awaited before each and gives more.
     * A `Server` is served in this process.
     * A transport is used as it is.
 
@@ -60,6 +67,8 @@ def connect(
         return make(client)
     if _is_transport(target):
         return make(target)
+    if isinstance(target, str):
+        return make(_http(target, headers, hook, limits))
     argv = _words(target)
     from anywire.transport.process import Command
     from anywire.transport.stdio_client import StdioClientTransport
@@ -67,6 +76,16 @@ def connect(
     command = Command(argv, dict(env or {}), cwd, inherit_env)
     child = StdioClientTransport(command, framing=framing, limits=limits)
     return make(child, explain=child.explain_silence)
+
+
+def _http(url: str, headers: Mapping[str, str] | None, hook: TokenHook | None, limits: Limits) -> Transport:
+    if not url.lower().startswith(("http://", "https://")):
+        raise ConfigError(
+            f"cannot connect to {url!r}: give a list of words, or a URL with http:// or https://"
+        )
+    from anywire.transport.http_client import HttpClientTransport
+
+    return HttpClientTransport(url, headers=headers, hook=hook, limits=limits)
 
 
 def _words(target: object) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from anywire.protocol.types.content import ContentBlock, ImageContent, TextConte
 from anywire.protocol.types.tools import CallToolResult
 from anywire.wire.codec import encode_value
 
-__all__ = ("ToolOutput", "encode_failure", "encode_output")
+__all__ = ("ToolOutput", "describe", "encode_failure", "encode_output")
 
 
 class ToolOutput(msgspec.Struct, frozen=True):
@@ -41,6 +41,17 @@ def encode_output(value: object) -> bytes:
 def encode_failure(text: str) -> bytes:
     """Write the result of a call that failed: `isError`, with a text that says why."""
     return encode_value(CallToolResult([TextContent(text)], is_error=True))
+
+
+def describe(error: BaseException) -> str:
+    """Say what went wrong: the text of an exception, or its name; a group of one is that one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 an exception that cannot be printed is still one to tell of
+        text = ""
+    return text or type(error).__name__
 
 
 def _blocks(value: object) -> list[ContentBlock]:

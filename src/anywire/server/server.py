@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, TypeVar, overload
-from weakref import WeakKeyDictionary
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgspec
 
@@ -13,13 +12,16 @@ from anywire.errors import ConfigError
 from anywire.protocol.legacy import ServerIdentity
 from anywire.protocol.types.initialize import Implementation, ServerCapabilities, ToolsCapability
 from anywire.protocol.types.tools import Tool
-from anywire.server.session import ServerSession
+from anywire.server.session import SERVED_METHODS, ServerSession
 from anywire.server.threads import DaemonThreads
 from anywire.server.tool import RegisteredTool, register
 from anywire.transport.contract import Transport
 from anywire.transport.run_process import run_process
 from anywire.wire.codec import encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from anywire.transport.http_server import HttpListener
 
 __all__ = ("Server",)
 
@@ -51,7 +53,7 @@ class Server:
         self.tools: dict[str, RegisteredTool] = {}
         self._limits = limits
         self._threads = DaemonThreads(limits.worker_threads)
-        self._sessions: WeakKeyDictionary[Transport, ServerSession] = WeakKeyDictionary()
+        self._sessions: dict[Transport, ServerSession] = {}
         self._accepted: dict[ServerSession, asyncio.Task[None]] = {}
         self._tools_list: bytes | None = None
 
@@ -122,36 +124,55 @@ class Server:
     def accept(self, transport: Transport) -> None:
         """Serve a conversation in the background; what a `Listener` calls."""
         session = self._session(transport)
-        task = asyncio.get_running_loop().create_task(session.run())
+        task = asyncio.get_running_loop().create_task(self._run(session))
         self._accepted[session] = task
         task.add_done_callback(lambda _: self._accepted.pop(session, None))
 
     async def serve(self, transport: Transport) -> None:
         """Serve one conversation until its end.
 
-        Called twice with one transport, both calls return at the end of the one conversation.  Never
-        ends the process; raises a handler's `SystemExit` or `KeyboardInterrupt` after an orderly end.
+        Called twice with one transport, both calls return at the end of the one conversation; a closed
+        transport has no conversation left.  Never ends the process; raises a handler's `SystemExit` or
+        `KeyboardInterrupt` after an orderly end.
         """
         known = self._sessions.get(transport)
         if known is not None:
             await known.wait()
-            return
-        session = self._session(transport)
-        try:
-            await session.run()
-        finally:
-            await session.close()
+        elif not transport.closed:
+            await self._run(self._session(transport))
 
     async def close(self) -> None:
         """End all conversations that were accepted."""
         for session in list(self._accepted):
             await session.close()
 
+    def http_app(
+        self,
+        *,
+        path: str | None = None,
+        host: str = "127.0.0.1",
+        allowed_hosts: Iterable[str] = (),
+        allowed_origins: Iterable[str] = (),
+    ) -> HttpListener:
+        """Return an ASGI application that serves this server over Streamable HTTP.
+
+        `host` is the address it will be bound to: from it follows which hosts and origins are let
+        in; the two lists let in more.  `path` is the one path that is answered (None: wherever the
+        application is mounted).
+        """
+        from anywire.protocol.http.guard import Guard
+        from anywire.transport.http_server import HttpListener
+
+        guard = Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins)
+        return HttpListener(
+            self.accept, SERVED_METHODS.__contains__, guard=guard, path=path, limits=self._limits
+        )
+
     def run(self) -> None:
         """Serve the process's stdin and stdout until the client leaves; the whole life of a stdio server.
 
-        Takes descriptors 0 and 1, so that nothing else can write on the wire; prints go to stderr.
-        Raises `SystemExit` when a signal or a handler ended it.
+        Takes descriptors 0 and 1, so that nothing else can write on the wire; prints go to stderr, also
+        those that come after it, when the process ends.  Raises `SystemExit` when a signal or a handler ended it.
         """
         from anywire.transport.stdio_claim import claim_stdio
 
@@ -159,15 +180,25 @@ class Server:
         try:
             run_process(self._serve_stdio, self._limits)
         finally:
-            claim.restore()
+            claim.release()
 
     async def _serve_stdio(self) -> None:
         from anywire.transport.stdio_server import StdioListener
 
-        asyncio.get_running_loop().set_default_executor(self._threads)
+        # Not the handlers' own threads: the loop stops its executor, and `run()` may be called again.
+        asyncio.get_running_loop().set_default_executor(DaemonThreads(self._limits.worker_threads))
         await self.serve(StdioListener(limits=self._limits).open())
 
     def _session(self, transport: Transport) -> ServerSession:
         session = ServerSession(transport, self, self._threads, self._limits)
         self._sessions[transport] = session
         return session
+
+    async def _run(self, session: ServerSession) -> None:
+        try:
+            await session.run()
+        finally:
+            try:
+                await session.close()
+            finally:
+                self._sessions.pop(session.transport, None)

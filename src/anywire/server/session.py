@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
@@ -16,8 +15,9 @@ from anywire.protocol.legacy import ServerConversation, ServerIdentity
 from anywire.protocol.types.logging import LogLevel, SetLevelParams
 from anywire.protocol.types.tools import CallToolParams
 from anywire.server.context import Context
+from anywire.server.eager import new_task
 from anywire.server.exchange import Exchange
-from anywire.server.result import encode_failure, encode_output
+from anywire.server.result import describe, encode_failure, encode_output
 from anywire.server.threads import DaemonThreads
 from anywire.server.tool import How, RegisteredTool
 from anywire.transport.contract import Transport
@@ -36,26 +36,13 @@ from anywire.wire.message import (
 )
 from anywire.wire.peer import CancelReceived, Event, Peer, Refused
 
-__all__ = ("ServerSession", "Service")
+__all__ = ("SERVED_METHODS", "ServerSession", "Service")
+
+#: The methods that a session answers.
+SERVED_METHODS = frozenset({"tools/call", "tools/list", "initialize", "ping", "logging/setLevel"})
 
 _log = logging.getLogger("anywire.server")
 _call_params = msgspec.json.Decoder(CallToolParams)
-
-if sys.version_info >= (3, 12):
-
-    def _new_task(
-        loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, None]
-    ) -> asyncio.Task[None]:
-        """Start a task that runs at once, up to where it first waits."""
-        return asyncio.Task(coroutine, loop=loop, eager_start=True)
-else:
-
-    def _new_task(
-        loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, None]
-    ) -> asyncio.Task[None]:
-        """Start a task; before Python 3.12 it takes a turn of the loop."""
-        return asyncio.Task(coroutine, loop=loop)
-
 
 class Service(Protocol):
     """What a session serves: the server's tools and what it says of itself."""
@@ -97,6 +84,9 @@ class ServerSession:
         self._peer = Peer(limits)
         self._batches = BatchReplies()
         self._running: dict[bytes, Exchange] = {}
+        # Handlers of withdrawn requests, until they have stopped.
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._hurry = asyncio.Event()
         self._finishing: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
         self._exit: BaseException | None = None
@@ -107,6 +97,7 @@ class ServerSession:
             "ping": self._ping,
             "logging/setLevel": self._set_level,
         }
+        assert self._methods.keys() == SERVED_METHODS
         callbacks = transport.callbacks
         callbacks.on_message = self._on_message
         callbacks.on_error = self._on_error
@@ -148,7 +139,7 @@ class ServerSession:
         elif type(event) is CancelReceived:
             self._cancel(event)
         elif type(event) is Refused:
-            self._send(event.reply)
+            self._post(event.reply)
         # Notifications that mean nothing here and replies that answer nothing are ignored.
 
     def _serve(self, request: Request) -> None:
@@ -166,7 +157,7 @@ class ServerSession:
         if not self.conversation.batches:
             reason = "Invalid Request: batches are part of revision 2025-03-26 only"
             fault = create_error_response(None, JsonRpcErrorCode.InvalidRequest, reason)
-            self._send(msgspec.structs.replace(fault, id=self.conversation.null_id))
+            self._post(msgspec.structs.replace(fault, id=self.conversation.null_id))
             return
         self._batches.begin()
         for item in batch.items:
@@ -195,14 +186,14 @@ class ServerSession:
         if isinstance(error, Fault):
             reply = error.answer(self.conversation.null_id)
             if reply is not None:
-                self._send(reply)
+                self._post(reply)
         else:
             _log.warning("%s", error)
 
     def _cancel(self, event: CancelReceived) -> None:
         exchange = self._running.pop(event.key, None)
         if exchange is not None:
-            exchange.cancel(event.reason)
+            self._withdraw(exchange, event.reason)
         self._send_batch(self._batches.drop(event.key))
 
     # Out.
@@ -219,14 +210,17 @@ class ServerSession:
             self._send(msgspec.structs.replace(error, id=id))
 
     def _send(self, reply: Response | ErrorResponse) -> None:
-        if self.transport.closed:
-            return
+        """Send the one answer of a request, with those of its batch if it came in one."""
         if self._batches.active:
             gathered = self._batches.add(reply)
             if gathered is not None:
                 self._send_batch(gathered)
                 return
-        self.transport.post(reply, related=reply.id)
+        self._post(reply)
+
+    def _post(self, reply: Response | ErrorResponse) -> None:
+        if not self.transport.closed:
+            self.transport.post(reply, related=reply.id)
 
     def _send_batch(self, replies: list[Response | ErrorResponse]) -> None:
         if replies and not self.transport.closed:
@@ -286,7 +280,7 @@ class ServerSession:
 
     def _start(self, exchange: Exchange, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a handler in a task of its own; an eager one that does not wait is done on return."""
-        task = _new_task(self.loop, coroutine)
+        task = new_task(self.loop, coroutine)
         if task.done():
             return
         exchange.task = task
@@ -316,29 +310,39 @@ class ServerSession:
 
     def _finish_call(self, exchange: Exchange, result: bytes) -> None:
         self._forget(exchange)
-        self.reply(exchange.id, result)
+        if not exchange.cancelled:  # its id may be in use again
+            self.reply(exchange.id, result)
 
     def _fail_call(self, exchange: Exchange, tool: RegisteredTool, error: BaseException) -> None:
         """Sort out why a handler did not return."""
         self._forget(exchange)
         name = tool.listing.name
-        if isinstance(error, asyncio.CancelledError | GeneratorExit):
+        if not isinstance(error, Exception | asyncio.CancelledError | GeneratorExit):
+            # SystemExit, KeyboardInterrupt: the program wants to end, and does so in order.
+            self._exit = error
+            self._finish(0.0)
+        if exchange.cancelled:
+            return  # its id may be in use again
+        if isinstance(error, Exception):
+            _log.info("tool %s failed", name, exc_info=error)
+            self.reply(exchange.id, encode_failure(f"Error in tool {name!r}: {describe(error)}"))
+        elif error is self._exit:
+            self.fail(exchange.id, JsonRpcErrorCode.InternalError, f"tool {name!r} ended the server")
+        else:
             reason = f"the call of tool {name!r} was cancelled by the server"
             self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
-        elif isinstance(error, Exception):
-            _log.info("tool %s failed", name, exc_info=error)
-            self.reply(
-                exchange.id, encode_failure(f"Error in tool {name!r}: {str(error) or type(error).__name__}")
-            )
-        else:  # SystemExit, KeyboardInterrupt: the program wants to end, and does so in order
-            self._exit = error
-            self.fail(exchange.id, JsonRpcErrorCode.InternalError, f"tool {name!r} ended the server")
-            self._finish(0.0)
 
     def _forget(self, exchange: Exchange) -> None:
         exchange.done = True
         if self._running.get(exchange.key) is exchange:
             del self._running[exchange.key]
+
+    def _withdraw(self, exchange: Exchange, reason: str) -> None:
+        """Stop a handler whose answer nobody wants."""
+        exchange.cancel(reason)
+        if exchange.task is not None:
+            self._leaving.add(exchange.task)
+            exchange.task.add_done_callback(self._leaving.discard)
 
     # The end.
 
@@ -346,29 +350,48 @@ class ServerSession:
         self._finish(self._limits.drain_seconds)
 
     def _finish(self, grace: float) -> None:
-        if self._finishing is None and not self._closed.is_set():
+        """End the conversation after so many seconds at most; a later call can only hasten it."""
+        if grace <= 0.0:
+            self._hurry.set()
+        if self._finishing is None:
             self._finishing = self.loop.create_task(self._finish_in_order(grace))
 
     async def _finish_in_order(self, grace: float) -> None:
         """Let running handlers end, for so long; then cancel them; then leave what is stuck behind."""
-        await self._wait_for_handlers(grace)
-        for exchange in list(self._running.values()):
-            if exchange.task is not None:
-                exchange.task.cancel("the server is ending")
-        await self._wait_for_handlers(self._limits.shutdown_seconds / 2)
-        for exchange in list(self._running.values()):
-            self._forget(exchange)
-            self.fail(exchange.id, JsonRpcErrorCode.InternalError, "the server ended before this call did")
-        await self.transport.close()
+        try:
+            await self._drain(grace)
+            for task in self._handlers():
+                task.cancel("the server is ending")
+            await self._wait_for_handlers(self._limits.shutdown_seconds / 2)
+            for exchange in list(self._running.values()):
+                self._forget(exchange)
+                reason = "the server ended before this call did"
+                self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
+            await self.transport.close()
+        finally:
+            self._closed.set()
+
+    async def _drain(self, grace: float) -> None:
+        waits = (
+            self.loop.create_task(self._wait_for_handlers(grace)),
+            self.loop.create_task(self._hurry.wait()),
+        )
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
 
     async def _wait_for_handlers(self, seconds: float) -> None:
-        tasks = [exchange.task for exchange in self._running.values() if exchange.task is not None]
-        if tasks:
-            await asyncio.wait(tasks, timeout=seconds)
+        handlers = self._handlers()
+        if handlers:
+            await asyncio.wait(handlers, timeout=seconds)
+
+    def _handlers(self) -> list[asyncio.Task[None]]:
+        running = [exchange.task for exchange in self._running.values() if exchange.task is not None]
+        return [*running, *self._leaving]
 
     def _on_close(self, error: AnywireError | None) -> None:
         self._peer.close(error)
         for exchange in list(self._running.values()):
-            exchange.cancel("the connection is closed")
+            self._withdraw(exchange, "the connection is closed")
         self._running.clear()
-        self._closed.set()
+        self._finish(0.0)

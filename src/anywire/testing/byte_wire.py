@@ -35,6 +35,7 @@ class ByteTransport(StreamTransport):
         self._scheduled = False
         self._sends_no_more = False
         self._other_ended = False
+        self._end_reached = asyncio.Event()
         if serving:
             self.on_full = lambda: self.hold_reading("the other end does not read")
             self.on_room = lambda: self.release_reading("the other end does not read")
@@ -79,15 +80,19 @@ class ByteTransport(StreamTransport):
 
     async def close(self) -> None:
         """Write what was sent, end both directions."""
-        if self._closing:
-            return
-        self._closing = True
-        self.end_sending()
-        self.unread.clear()
-        self._unread_bytes = 0
-        assert self.other is not None
-        self.other.room_again()
+        if not self._closing:
+            self._closing = True
+            self.end_sending()
+            self.unread.clear()
+            self._unread_bytes = 0
+            assert self.other is not None
+            self.other.room_again()
+            asyncio.get_running_loop().call_soon(self._end)
+        await self._end_reached.wait()
+
+    def _end(self) -> None:
         self.fire_close(None)
+        self._end_reached.set()
 
     def pause_reading(self) -> None:
         """Stop reading."""

@@ -1,11 +1,11 @@
-"""A peer that a test plays: it says what the test wants and waits, within bounds, for what it expects.
+r"""A peer that a test plays: it says what the test wants and waits, within bounds, for what it expects.
 
     peer, transport = scripted_peer()
     serving = asyncio.create_task(server.serve(transport))
     async with peer:
         await peer.send({"jsonrpc": "2.0", "id": 1, "method": "ping"})
         await peer.expect({"jsonrpc": "2.0", "id": 1, "result": {}})
-        await peer.send_bytes(b"not json\\n")
+        await peer.send_bytes(b"not json\n")
         reply = await peer.receive()
 
 It sits on one end of any wire; `scripted_peer` gives one in memory with bytes in between, so that
@@ -26,7 +26,7 @@ from anywire.transport.contract import Transport
 from anywire.wire.codec import decode, decode_value, encode, encode_batch, encode_value
 from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Fault, Message
+from anywire.wire.message import Batch, Fault, Message, Response
 
 __all__ = ("ScriptedPeer", "scripted_peer")
 
@@ -132,10 +132,10 @@ class ScriptedPeer:
         client = {"name": "scripted", "version": "1"}
         params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": client}
         await self.ask("initialize", "initialize", params)
-        reply = await self.receive()
-        assert isinstance(reply, dict), f"an answer to initialize was expected, not {reply!r}"
+        reply = await self.receive_message()
+        assert isinstance(reply, Response), f"an answer to initialize was expected, not {reply!r}"
         await self.notify("notifications/initialized")
-        return reply["result"]
+        return decode_value(reply.result, dict[str, Any])
 
     # In.
 
@@ -144,7 +144,7 @@ class ScriptedPeer:
         await self._until(lambda: bool(self.inbox), "a message")
         return self.inbox.popleft()
 
-    async def receive(self) -> Any:
+    async def receive(self) -> Any:  # noqa: ANN401 JSON is of any type
         """Return the next message as plain JSON data."""
         return _plain(await self.receive_message())
 
@@ -172,7 +172,9 @@ class ScriptedPeer:
         try:
             async with asyncio.timeout(self._patience):
                 while not condition():
-                    assert not self.closed, f"{what} was expected, but the wire is closed ({self.closed_with})"
+                    assert not self.closed, (
+                        f"{what} was expected, but the wire is closed ({self.closed_with})"
+                    )
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
@@ -201,7 +203,7 @@ def _envelope(members: dict[str, object], params: object) -> dict[str, object]:
     return {"jsonrpc": "2.0", **members, **given}
 
 
-def _plain(message: Message | Batch | Fault) -> Any:
+def _plain(message: Message | Batch | Fault) -> object:
     if isinstance(message, Fault):
         return message
     if isinstance(message, Batch):

@@ -109,8 +109,14 @@ class Stage:
         expected, got = self._by_stream(sent), self._by_stream(received)
         for stream, messages in expected.items():
             found = got.pop(stream, [])
-            first = next((index for index, pair in enumerate(zip(messages, found, strict=False))
-                          if pair[0] != pair[1]), min(len(messages), len(found)))
+            first = next(
+                (
+                    index
+                    for index, pair in enumerate(zip(messages, found, strict=False))
+                    if pair[0] != pair[1]
+                ),
+                min(len(messages), len(found)),
+            )
             assert messages == found, (
                 f"of {len(messages)} messages, {len(found)} came in at {where}, "
                 f"number {first} is the first that is not as it was sent"

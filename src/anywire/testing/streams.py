@@ -89,6 +89,7 @@ class _End:
         self.streams: list[_Stream] = []
         self._closed = False
         self._peer_ended = False
+        self._close_fired = asyncio.Event()
 
     @property
     def closed(self) -> bool:
@@ -102,6 +103,25 @@ class _End:
             stream.schedule()
         asyncio.get_running_loop().call_soon(self._end_when_empty)
 
+    async def close(self) -> None:
+        """End the conversation: what was sent arrives, then the other end hears the end."""
+        if not self._closed:
+            self._closed = True
+            for stream in self.streams:
+                stream.drop()
+            self.streams.clear()
+            self.tell_other()
+            asyncio.get_running_loop().call_soon(self._fire_close)
+        await self._close_fired.wait()
+
+    def tell_other(self) -> None:
+        """This end is closed: let the other hear of it."""
+        raise NotImplementedError
+
+    def _fire_close(self) -> None:
+        self.call(self.callbacks.on_close, None)
+        self._close_fired.set()
+
     def receive(self, message: Message | Batch, opens: _Stream | None) -> None:
         """Hand a message to whoever listens."""
         self.call(self.callbacks.on_message, message)
@@ -114,12 +134,6 @@ class _End:
         """The other end sends no more."""
         self._peer_ended = True
         asyncio.get_running_loop().call_soon(self._end_when_empty)
-
-    def drop_all(self) -> None:
-        """Lose what was to come on every stream."""
-        for stream in self.streams:
-            stream.drop()
-        self.streams.clear()
 
     def call(self, callback: Callable[..., None], *arguments: object) -> None:
         """Call a callback whose fault must not stop the wire."""
@@ -185,14 +199,9 @@ class StreamsClient(_End):
             self._sends_no_more = True
             self.server.peer_ended()
 
-    async def close(self) -> None:
-        """End the conversation: what was sent arrives, then the server hears the end."""
-        if self._closed:
-            return
-        self._closed = True
-        self.drop_all()
+    def tell_other(self) -> None:
+        """This end is closed: the server hears the end after what was sent."""
         self.end_sending()
-        self.call(self.callbacks.on_close, None)
 
     def stream_of(self, message: Message) -> str | None:
         """Return the name of the stream on which an equal message travelled last."""
@@ -262,15 +271,10 @@ class StreamsServer(_End):
         while self._backlog:
             self.general.put(self._backlog.popleft())
 
-    async def close(self) -> None:
-        """End the conversation: what was sent arrives, then the client hears the end."""
-        if self._closed:
-            return
-        self._closed = True
-        self.drop_all()
+    def tell_other(self) -> None:
+        """This end is closed: the client hears the end after what was sent."""
         self._open_streams.clear()
         self._client.peer_ended()
-        self.call(self.callbacks.on_close, None)
 
     def _stream_of(self, related: bytes | None) -> _Stream | None:
         streams = self._open_streams.get(id_key(related)) if related is not None else None

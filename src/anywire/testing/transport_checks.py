@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 from anywire.errors import TransportClosed
@@ -350,10 +349,8 @@ async def _fill(stage: Stage, witness: Witness) -> asyncio.Future[None] | None:
     return None
 
 
-def _each_end(
-    promise: str, check: Callable[[Stage, _End], Coroutine[Any, Any, None]]
-) -> tuple[Check, Check]:
-    return (promise, partial(check, end=_client)), (promise, partial(check, end=_server))
+def _each_end(promise: str, check: Callable[[Stage, _End], Coroutine[Any, Any, None]]) -> tuple[Check, ...]:
+    return (promise, lambda stage: check(stage, _client)), (promise, lambda stage: check(stage, _server))
 
 
 #: All checks, in the order in which a broken transport is best understood.

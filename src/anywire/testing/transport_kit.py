@@ -58,7 +58,12 @@ async def check_transport(factory: Factory, *, patience: float = 10.0) -> None:
 
 async def _run(factory: Factory, proof: _Proof, patience: float) -> None:
     before = asyncio.all_tasks()
-    async with _entered(factory()) as pair:
+    async with contextlib.AsyncExitStack() as stack:
+        opened = factory()
+        if isinstance(opened, AbstractAsyncContextManager):
+            pair = await stack.enter_async_context(opened)
+        else:
+            pair = stack.enter_context(opened)
         stage = Stage(pair[0], pair[1], pair[2] if len(pair) == 3 else None, patience)
         await _perform(stage, proof)
     left = asyncio.all_tasks() - before
@@ -81,13 +86,3 @@ async def _perform(stage: Stage, proof: _Proof) -> None:
     assert not stage.broken, stage.broken[0]
     for witness in (stage.at_client, stage.at_server):
         assert witness.closes == 1, f"on_close of {witness.name} was called {witness.closes} times, not once"
-
-
-@contextlib.asynccontextmanager
-async def _entered(opened: AbstractAsyncContextManager[Pair] | AbstractContextManager[Pair]) -> Any:
-    if isinstance(opened, AbstractAsyncContextManager):
-        async with opened as pair:
-            yield pair
-    else:
-        with opened as pair:
-            yield pair

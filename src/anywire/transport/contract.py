@@ -6,13 +6,14 @@ Everything above (sessions, bridges) speaks to this contract and to no wire in p
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from anywire.errors import AnywireError, TransportClosed
 from anywire.wire.message import Batch, Fault, Message
 
-__all__ = ("Accept", "Callbacks", "Listener", "Transport", "ignore", "refuse_when_closed")
+__all__ = ("Accept", "Callbacks", "Listener", "Transport", "call_back", "ignore", "refuse_when_closed")
 
 
 def ignore(*_: object) -> None:
@@ -31,6 +32,8 @@ class Callbacks:
         self.on_message: Callable[[Message | Batch], None] = ignore
         #: Something came in that is no message (a `Fault`), or a part of the wire failed.
         self.on_error: Callable[[Fault | AnywireError], None] = ignore
+        #: The request of that raw id was sent in vain: it cannot have an answer any more.
+        self.on_failed: Callable[[bytes, AnywireError], None] = ignore
         #: The peer will send no more; what is owed to it can still be sent.  At most once.
         self.on_end: Callable[[], None] = ignore
         #: The transport is closed; the error says why when it was not in order.  Exactly once.
@@ -92,3 +95,12 @@ def refuse_when_closed(closed: bool, name: str) -> None:
     """Raise `TransportClosed` for a send after the end."""
     if closed:
         raise TransportClosed(f"{name} is closed")
+
+
+def call_back(callback: Callable[..., None], *arguments: object) -> None:
+    """Call a callback; what it raises goes to the loop's exception handler and stops nothing."""
+    try:
+        callback(*arguments)
+    except Exception as error:  # noqa: BLE001 a callback's fault must not stop the wire
+        context = {"message": f"the callback {callback!r} of a transport failed", "exception": error}
+        asyncio.get_running_loop().call_exception_handler(context)

@@ -33,11 +33,13 @@ class MemoryTransport:
         self._scheduled = False
         self._started = False
         self._closed = False
+        self._sends_no_more = False
         self._ended = False
+        self._close_fired = asyncio.Event()
 
     @property
     def closed(self) -> bool:
-        """True once `close()` was called or the other end closed and everything was received."""
+        """True once `close()` was called."""
         return self._closed
 
     async def start(self) -> None:
@@ -48,7 +50,7 @@ class MemoryTransport:
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Hand a message to the other end."""
-        refuse_when_closed(self._closed, self.name)
+        refuse_when_closed(self._closed or self._sends_no_more, self.name)
         assert self.other is not None
         self.other.take(message)
 
@@ -71,22 +73,33 @@ class MemoryTransport:
         """Wait until the inbox has room."""
         await self._room.wait()
 
+    def end_sending(self) -> None:
+        """Send no more, and go on receiving: the other end hears the end of this direction."""
+        if not self._sends_no_more:
+            self._sends_no_more = True
+            assert self.other is not None
+            self.other.end()
+
     async def close(self) -> None:
         """End both directions: what was sent is delivered, then the other end hears the end."""
-        if self._closed:
-            return
-        self._closed = True
-        self._inbox.clear()
-        self._room.set()
-        assert self.other is not None
-        self.other.end()
-        self._call(self.callbacks.on_close, None)
+        if not self._closed:
+            self._closed = True
+            self._inbox.clear()
+            self._room.set()
+            self.end_sending()
+            # Not from here: this may be inside another callback.
+            asyncio.get_running_loop().call_soon(self._fire_close)
+        await self._close_fired.wait()
 
     def end(self) -> None:
-        """The other end sends no more."""
-        if not self._ended:
-            self._ended = True
-            self._schedule()
+        """The other end sends no more; whoever of it waits for room need not."""
+        self._ended = True
+        self._room.set()
+        self._schedule()
+
+    def _fire_close(self) -> None:
+        self._call(self.callbacks.on_close, None)
+        self._close_fired.set()
 
     def _schedule(self) -> None:
         if self._started and not self._scheduled and (self._inbox or self._ended):
@@ -135,7 +148,7 @@ class MemoryListener:
         if self._accept is None or self._closed.is_set():
             raise ConnectFailed("nobody serves this listener")
         client, server = memory_pair(self._limits)
-        self._accepted.append(server)
+        self._accepted = [each for each in self._accepted if not each.closed] + [server]
         self._accept(server)
         return client
 

@@ -139,6 +139,10 @@ class FdWriter:
         """True when nobody reads any more."""
         return self._broken
 
+    def fileno(self) -> int:
+        """Return the descriptor that is written, which need not be the one that was given."""
+        return self._fd
+
     def write(self, data: bytes) -> None:
         """Write now what can be written now, keep the rest.  Never raises, never blocks."""
         if self._broken or self._closed:

@@ -3,8 +3,9 @@
 The child has a session of its own, so that the terminal's signals are for its owner alone; it is
 started without a shell and with a small environment; its stderr is always drained and the last of
 it kept; and on every path out it is ended with everything it started: stdin is closed, then its
-group gets TERM, then KILL, each after a bounded wait.  When this process is killed before it can do
-any of that, a watchdog does it (`anywire.transport.watchdog`).
+group gets TERM, then KILL, each after a bounded wait.  So is a child whose event loop is shut down
+first.  When this process is killed before it can do any of that, a watchdog does it
+(`anywire.transport.watchdog`, which also tells what belongs to a child's tree).
 
 Specification: MCP `basic/lifecycle#shutdown`.
 """
@@ -12,9 +13,10 @@ Specification: MCP `basic/lifecycle#shutdown`.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import errno
 import os
 import shlex
+import shutil
 import signal
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
@@ -23,11 +25,12 @@ from typing import Any, Final
 import msgspec
 
 from anywire.errors import ProcessExited, SpawnFailed
+from anywire.transport.activity import cpu_ticks
 from anywire.transport.environment import base_environment
 from anywire.transport.guardian import guardian
 from anywire.transport.posix_fds import FdWriter
 from anywire.transport.stderr_tail import StderrTail
-from anywire.transport.watchdog import group_is_alive, signal_tree, tree_of
+from anywire.transport.watchdog import MARK_VARIABLE, Tree
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 __all__ = ("ChildProcess", "Command", "Events")
@@ -36,7 +39,7 @@ __all__ = ("ChildProcess", "Command", "Events")
 EOF_SECONDS: Final = 2.0
 TERM_SECONDS: Final = 2.0
 KILL_SECONDS: Final = 2.0
-# What a child left behind in its group has had its chance with the child.
+# What a child left behind saw the end of stdin when the child did: it may be leaving as well.
 _LEFT_BEHIND_SECONDS: Final = 0.3
 _POLL_SECONDS: Final = 0.02
 _LAST_WORDS_SECONDS: Final = 0.25
@@ -69,13 +72,15 @@ class Events(msgspec.Struct, frozen=True):
     """What a child calls, from the event loop.
 
     `output` gets what it writes on stdout; `output_end` comes once, after the last of it; `room`
-    when its stdin takes more again; `stderr` gets each line of stderr, without the line feed.
+    when its stdin takes more again; `stderr` gets each line of stderr, without the line feed;
+    `input_closed` comes when it no longer reads, which a child that leaves does first.
     """
 
     output: Callable[[bytes], None]
     output_end: Callable[[], None]
     room: Callable[[], None]
     stderr: Callable[[bytes], None]
+    input_closed: Callable[[], None] = lambda: None
 
 
 class ChildProcess(asyncio.SubprocessProtocol):
@@ -83,14 +88,20 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def __init__(self, command: Command, events: Events, limits: Limits) -> None:
         self.command = command
+        #: True when something that was written to its stdin never reached it.
+        self.lost_input = False
         self._events = events
         self._limits = limits
         self._transport: asyncio.SubprocessTransport | None = None
+        self._mark = guardian.new_mark()
+        self._tree = Tree(self._mark)
         self._stdin: FdWriter | None = None
-        self._stderr = StderrTail(events.stderr)
+        self._unwritten = 0
+        self._stderr = StderrTail(self._stderr_line)
         self._output_ended = asyncio.Event()
         self._stderr_ended = asyncio.Event()
         self._exited = asyncio.Event()
+        self._life: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
 
     @classmethod
@@ -105,34 +116,56 @@ class ChildProcess(asyncio.SubprocessProtocol):
         try:
             await asyncio.shield(starting)
         except asyncio.CancelledError:
-            with contextlib.suppress(SpawnFailed):
-                await starting
-                await child.end()
+            # Whoever cancels a second time does not stop this.
+            await asyncio.shield(asyncio.get_running_loop().create_task(child._undo(starting)))
             raise
         return child
 
+    async def _undo(self, starting: asyncio.Task[None]) -> None:
+        await asyncio.wait([starting])
+        if not starting.cancelled() and starting.exception() is None:
+            await self.end()
+
     async def _start(self) -> None:
-        command = self.command
+        guardian.starting(self._mark)
+        try:
+            write_end = await self._exec()
+        except BaseException as error:
+            guardian.forget(self._mark)
+            if isinstance(error, OSError | ValueError):
+                raise SpawnFailed(_why_not_started(self.command, error)) from error
+            raise
+        self._tree.started(self.pid)
+        self._life = asyncio.get_running_loop().create_task(self._live())
+        try:
+            low = self._limits.write_low_bytes
+            self._stdin = FdWriter(write_end, low, self._has_room, self._stdin_broken)
+            guardian.started(self._mark, self.pid, self._stdin.fileno())
+        except OSError as error:
+            os.close(write_end)
+            await self.end()
+            raise SpawnFailed(f"{self.command} was ended again: {error}") from error
+
+    async def _exec(self) -> int:
+        """Start the program; return the descriptor on which its stdin is written."""
         read_end, write_end = os.pipe()
         try:
-            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+            self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
                 lambda: self,
-                *command.argv,
+                *self.command.argv,
                 stdin=read_end,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                env=command.environment(),
-                cwd=command.cwd,
+                env={**self.command.environment(), MARK_VARIABLE: self._mark},
+                cwd=self.command.cwd,
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:
+        except BaseException:
             os.close(write_end)
-            raise SpawnFailed(_why_not_started(command, error)) from error
+            raise
         finally:
             os.close(read_end)
-        self._transport = transport
-        guardian.watch(transport.get_pid())
-        self._stdin = FdWriter(write_end, self._limits.write_low_bytes, self._events.room, self._stdin_broken)
+        return write_end
 
     @property
     def pid(self) -> int:
@@ -150,11 +183,21 @@ class ChildProcess(asyncio.SubprocessProtocol):
         """The last lines of stderr."""
         return self._stderr.text
 
+    @property
+    def work(self) -> int:
+        """A number that grows while the child or what it started does anything: runs, writes to stderr."""
+        return cpu_ticks(self._tree.alive()) + self._stderr.size
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The processor time that the child and what it started have used so far."""
+        return cpu_ticks(self._tree.alive()) / os.sysconf("SC_CLK_TCK")
+
     def exit_error(self) -> ProcessExited:
         """Describe how the child ended."""
         return ProcessExited(str(self.command), self.returncode, self.stderr_tail)
 
-    # Its stdin and stdout.
+    # Its stdin, stdout and stderr.
 
     @property
     def buffered(self) -> int:
@@ -165,6 +208,16 @@ class ChildProcess(asyncio.SubprocessProtocol):
         """Write to its stdin; dropped when that is closed."""
         if self._stdin is not None:
             self._stdin.write(data)
+            self._unwritten = self._stdin.buffered
+            self.lost_input = self.lost_input or self._stdin.broken
+
+    def _has_room(self) -> None:
+        self._unwritten = self.buffered
+        self._events.room()
+
+    def _stdin_broken(self, error: OSError) -> None:
+        self.lost_input = self.lost_input or self._unwritten > 0
+        self._events.input_closed()
 
     def pause_output(self) -> None:
         """Stop reading its stdout."""
@@ -178,8 +231,12 @@ class ChildProcess(asyncio.SubprocessProtocol):
         if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
             pipe.resume_reading()
 
-    def _stdin_broken(self, error: OSError) -> None:
-        """It closed its stdin.  Whether it is leaving shows soon; nothing can be told to it any more."""
+    def _stderr_line(self, line: bytes) -> None:
+        try:
+            self._events.stderr(line)
+        except Exception as error:  # noqa: BLE001 stderr must be drained whatever becomes of its lines
+            context = {"message": f"a line of stderr of {self.command} was not taken", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
 
     # The end.
 
@@ -197,7 +254,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         await self._stderr_ended.wait()
 
     async def end(self) -> None:
-        """End the child and all of its group.
+        """End the child and all of its tree.
 
         Idempotent and bounded; a caller that is cancelled meanwhile leaves the ending under way.
         """
@@ -205,39 +262,74 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self._ending = asyncio.get_running_loop().create_task(self._end())
         await asyncio.shield(self._ending)
 
+    def kill(self) -> None:
+        """End the child and all of its tree without any grace, and without waiting for it."""
+        self._tree.signal(signal.SIGKILL)
+        guardian.forget(self._mark)
+
+    async def _live(self) -> None:
+        """Wait for the exit.  Nobody cancels this but a loop that is shut down with the child alive."""
+        try:
+            await self._exited.wait()
+        except asyncio.CancelledError:
+            await self.end()
+            raise
+        finally:
+            if self._ending is None and not self._exited.is_set():
+                self.kill()  # the loop has been closed without asking anybody
+
     async def _end(self) -> None:
-        if not await self._leaves_by_eof():
-            for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
-                signal_tree(self.pid, number, tree_of(self.pid))
-                if await _within(seconds, self._exited.wait()):
-                    break
-        await self._end_what_it_left()
-        guardian.forget(self.pid)
-        if self._exited.is_set():
-            await self.wait()
-        if self._transport is not None:
-            self._transport.close()
+        try:
+            self._tree.alive()  # who belongs to it is seen best while all are there
+            if not await self._leaves_by_eof():
+                await self._leaves_by_signal()
+            await self._end_what_it_left()
+            if self._exited.is_set():
+                await self.wait()
+        except asyncio.CancelledError:
+            self.kill()
+            raise
+        finally:
+            self._close_stdin()
+            guardian.forget(self._mark)
+            if self._life is not None:
+                self._life.cancel()
+            if self._transport is not None:
+                self._transport.close()
 
     async def _leaves_by_eof(self) -> bool:
         """Close its stdin, after what still waits to be written; say whether it left."""
         loop = asyncio.get_running_loop()
         until = loop.time() + EOF_SECONDS
-        if self._stdin is not None:
-            if not self._exited.is_set():
-                await self._stdin.drain(EOF_SECONDS)
-            self._stdin.close()
+        if self._stdin is not None and not self._exited.is_set():
+            await self._stdin.drain(EOF_SECONDS)
+        self._close_stdin()
         return await _within(max(until - loop.time(), 0.05), self._exited.wait())
 
-    async def _end_what_it_left(self) -> None:
-        """End the members of its group that outlive it."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            if not group_is_alive(self.pid):
+    async def _leaves_by_signal(self) -> None:
+        for number, seconds in ((signal.SIGTERM, TERM_SECONDS), (signal.SIGKILL, KILL_SECONDS)):
+            self._tree.signal(number)
+            if await _within(seconds, self._exited.wait()):
                 return
-            signal_tree(self.pid, number, tree_of(self.pid))
-            await _within(_LEFT_BEHIND_SECONDS, self._group_gone())
 
-    async def _group_gone(self) -> None:
-        while group_is_alive(self.pid):  # noqa: ASYNC110 nothing tells of the end of another's child
+    def _close_stdin(self) -> None:
+        if self._stdin is not None:
+            guardian.input_closed(self._mark)
+            self._stdin.close()
+
+    async def _end_what_it_left(self) -> None:
+        """End the members of its tree that outlive it."""
+        if await _within(_LEFT_BEHIND_SECONDS, self._tree_gone()):
+            return
+        self._tree.signal(signal.SIGTERM)
+        if not await _within(_LEFT_BEHIND_SECONDS, self._tree_gone()):
+            await _within(KILL_SECONDS, self._tree_gone(signal.SIGKILL))
+
+    async def _tree_gone(self, number: int = 0) -> None:
+        """Wait until nothing of the tree lives, and send a signal to what does, again and again."""
+        while self._tree.exists():
+            if number:
+                self._tree.signal(number)  # also to what was started since
             await asyncio.sleep(_POLL_SECONDS)
 
     # What asyncio calls.
@@ -275,14 +367,28 @@ async def _within(seconds: float, something: Coroutine[Any, Any, object]) -> boo
 
 def _why_not_started(command: Command, error: OSError | ValueError) -> str:
     program = command.argv[0] if command.argv else ""
+    start = f"{command} was not started: "
     if command.cwd is not None and not Path(command.cwd).is_dir():
-        return f"{command} was not started: there is no folder {command.cwd}"
+        return f"{start}there is no folder {command.cwd}"
     match error:
+        case FileNotFoundError() if (script := _interpreted(command, program)) is not None:
+            return f"{start}the interpreter that {str(script)!r} names in its first line was not found"
         case FileNotFoundError():
             path = command.environment().get("PATH", "")
             where = "" if "/" in program else f" on the PATH {path!r}"
-            return f"{command} was not started: no program {program!r} was found{where}"
+            return f"{start}no program {program!r} was found{where}"
         case PermissionError():
-            return f"{command} was not started: {program!r} may not be executed"
+            return f"{start}{program!r} may not be executed"
+        case OSError(errno=errno.ENOEXEC):
+            return f"{start}{program!r} is no program that this system can execute"
         case _:
-            return f"{command} was not started: {error}"
+            return f"{start}{error}"
+
+
+def _interpreted(command: Command, program: str) -> Path | None:
+    """Return the script that is there, though the system says that something is not."""
+    if "/" in program:
+        path = Path(command.cwd or ".") / program
+    else:
+        path = Path(shutil.which(program, path=command.environment().get("PATH", "")) or "/nowhere")
+    return path if path.is_file() else None

@@ -51,13 +51,23 @@ class StdioClaim:
         self._taken = True
         return self.read_fd, self.write_fd
 
+    def release(self) -> None:
+        """Let go of the wire for good: the client sees its end, and descriptor 1 still leads to stderr.
+
+        Whatever is printed while the process ends must not follow the last message.  Idempotent.
+        """
+        with _lock:
+            saved, self._saved = self._saved, {}
+        for fd in saved.values():
+            os.close(fd)
+
     def restore(self) -> None:
         """Give stdio back to the process: descriptors 0, 1 and 2 are what they were.  Idempotent."""
         with _lock:
             if self not in _current:
                 return
             _current.remove(self)
-        _flush_stdout()
+        _flush_stdout()  # to where prints went meanwhile
         for fd, saved in self._saved.items():
             os.dup2(saved, fd)
             os.close(saved)

@@ -11,18 +11,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
-from anywire.errors import ConnectFailed, TransportClosed, TransportError
-from anywire.transport.activity import cpu_ticks
+from anywire.errors import AnywireError, ConnectFailed, TransportBroken, TransportClosed, TransportError
+from anywire.transport.contract import refuse_when_closed
 from anywire.transport.process import ChildProcess, Command, Events
+from anywire.transport.silence import FirstWords, explain
 from anywire.transport.stream import StreamTransport
-from anywire.transport.watchdog import tree_of
+from anywire.wire.codec import decode, encode
 from anywire.wire.detect import new_framer
 from anywire.wire.evidence import EvidenceFramer
-from anywire.wire.framing import Framing
+from anywire.wire.framing import Frame, Framer, Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Message, Request
+from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request, Response
 
 __all__ = ("StdioClientTransport",)
 
@@ -33,7 +35,6 @@ _LEAVING_SECONDS: Final = 0.5
 # A child that used no processor time for so long is not starting, it is waiting.
 _IDLE_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.25
-_FIRST_BYTES: Final = 4096
 #: Only what can be said twice without harm is said again to a child that was started again.
 _REPEATABLE: Final = frozenset({"initialize", "ping", "server/discover"})
 
@@ -43,8 +44,28 @@ _verdicts: dict[tuple[tuple[str, ...], str | None], Framing] = {}
 _MAX_VERDICTS: Final = 256
 
 
+class _Attempt:
+    """One start of the child: the framing it is spoken to in, and what has come of it."""
+
+    def __init__(self, writing: Framing, framer: Framer) -> None:
+        self.writing = writing
+        self.framer = framer
+        self.child: ChildProcess | None = None
+        self.words = FirstWords()
+        self.early = bytearray()  # what it wrote before we were ready
+        self.answered = False
+        self.output_ended = asyncio.Event()
+        self.deaf = False  # it closed its stdin and runs on
+        self.useless = asyncio.Event()  # ... and something that was sent is lost
+
+    @property
+    def reading(self) -> Framing | None:
+        """The framing that came back, None while nothing or only noise did."""
+        return self.framer.framing if isinstance(self.framer, EvidenceFramer) else None
+
+
 class StdioClientTransport(StreamTransport):
-    """Speaks to a child over its stdin and stdout; starts it, and ends it with its whole group.
+    """Speaks to a child over its stdin and stdout; starts it, and ends it with its whole tree.
 
     With a `framing` of None it is found out: the first message goes out newline-framed; a child that
     stays silent and idle for `Limits.probe_seconds` is ended and started once more with headers.
@@ -52,7 +73,8 @@ class StdioClientTransport(StreamTransport):
 
     `on_stderr` gets each line the child writes to stderr; by default they go to the log
     `anywire.child` with the command before them.  When the child leaves by itself, `on_close` gets a
-    `ProcessExited` with its exit code and last words.
+    `ProcessExited` with its exit code and last words; when it closes its stdin and runs on, a
+    `TransportBroken`.
     """
 
     def __init__(
@@ -63,161 +85,272 @@ class StdioClientTransport(StreamTransport):
         limits: Limits = DEFAULT_LIMITS,
         on_stderr: Callable[[bytes], None] | None = None,
     ) -> None:
-        known = framing or _verdicts.get(_key(command))
-        self._probing = known is None
-        self._writing = known or Framing.NEWLINE
-        self._evidence = None if framing else EvidenceFramer(self._writing, limits)
-        super().__init__(str(command), self._evidence or new_framer(self._writing, limits), limits)
+        self._remembered = None if framing else _verdicts.get(_key(command))
+        self._undecided = framing is None and self._remembered is None
+        writing = framing or self._remembered or Framing.NEWLINE
+        framer = new_framer(writing, limits) if framing else EvidenceFramer(writing, limits)
+        super().__init__(str(command), framer, limits)
         self._command = command
         self._on_stderr = on_stderr or self._log_stderr
-        self._child: ChildProcess | None = None
+        self._attempt = _Attempt(writing, framer)
+        self._tried = [writing]
+        self._first: Message | Batch | None = None
+        self._said: list[Message | Batch] = []  # while it is not known what the child reads
+        self._busy_seconds = 0.0
+        self._spawned = asyncio.Event()
+        self._spawned.set()
         self._watch: asyncio.Task[None] | None = None
         self._probe: asyncio.Task[None] | None = None
-        self._output_ended = asyncio.Event()
-        self._first_sent: list[Message | Batch] = []
-        self._first_output = bytearray()
-        self._silent_until_ended = True
-        self._starting_again = False
-        self._tried = [self._writing]
+        self._starting_again: asyncio.Task[None] | None = None
+        self._close: asyncio.Task[None] | None = None
 
     @property
     def child(self) -> ChildProcess | None:
         """The child, None before `start()`."""
-        return self._child
+        return self._attempt.child
 
     async def start(self) -> None:
         """Start the child.  Raises `SpawnFailed`."""
-        await self._spawn()
+        refuse_when_closed(self._closing, self.name)
+        await self._spawn(self._attempt)
 
-    async def _spawn(self) -> None:
-        output_ended = self._output_ended = asyncio.Event()
-        events = Events(self.receive, output_ended.set, self.room_again, self._on_stderr)
-        child = await ChildProcess.spawn(self._command, events, self._limits)
-        self._child = child
-        if self._closing:  # meanwhile
-            await child.end()
-            raise TransportClosed(f"{self.name} was closed while it started")
+    async def _spawn(self, attempt: _Attempt) -> None:
+        events = Events(
+            output=partial(self._output, attempt),
+            output_end=attempt.output_ended.set,
+            room=self.room_again,
+            stderr=self._on_stderr,
+            input_closed=partial(self._input_closed, attempt),
+        )
+        self._spawned.clear()
+        try:
+            child = await ChildProcess.spawn(self._command, events, self._limits)
+            if self._closing:  # meanwhile
+                await child.end()
+                raise TransportClosed(f"{self.name} was closed while it started")
+        finally:
+            self._spawned.set()
+        self._attempt, self._framer = attempt, attempt.framer
         self.attach(child)
-        self._watch = asyncio.get_running_loop().create_task(self._watch_exit(child, output_ended))
+        attempt.child = child
+        self._watch = asyncio.get_running_loop().create_task(self._watch_exit(attempt, child))
+        if attempt.early:
+            self.receive(bytes(attempt.early))
 
     # Messages.
 
+    def _output(self, attempt: _Attempt, chunk: bytes) -> None:
+        """Take output of a child, which may be one that is being replaced."""
+        attempt.words.note(chunk, asyncio.get_running_loop().time())
+        if attempt.child is None:
+            attempt.early += chunk
+        elif attempt is self._attempt and self._starting_again is None:
+            self.receive(chunk)
+        else:
+            # Whatever the old child says while it leaves, the new one is asked again.
+            attempt.answered = attempt.answered or any(map(_is_answer, attempt.framer.feed(chunk)))
+
     def receive(self, chunk: bytes) -> None:
         """Take output of the child."""
-        if len(self._first_output) < _FIRST_BYTES:
-            self._first_output += chunk[:_FIRST_BYTES]
-            ending = self._closing or self._starting_again
-            self._silent_until_ended = self._silent_until_ended and ending
-        if self._starting_again:
-            return  # whatever the old child says while it leaves, the new one is asked again
-        super().receive(chunk)
-        if self._probing and self._evidence is not None and self._evidence.framing is not None:
-            self._conclude(self._evidence.framing)
+        frames = self._framer.feed(chunk)
+        self._deliver(self._decide(frames) if self._undecided else frames)
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send without waiting for room."""
-        super().post(message, related)
-        if not self._first_sent or self._probing:
-            self._first_sent.append(message)
-        if self._probing and self._probe is None:
-            self._probe = asyncio.get_running_loop().create_task(self._probe_framing())
+        refuse_when_closed(self._closing, self.name)
+        if self._attempt.deaf:
+            raise TransportBroken(_deaf(self.name))
+        self._first = self._first or message
+        if not self._undecided:
+            super().post(message, related)
+            return
+        self._said.append(message)
+        if self._starting_again is None:  # else it is said to the next child
+            self._say(message)
+        if self._probe is None:
+            self._probe = asyncio.get_running_loop().create_task(self._probe_framing(self._attempt))
+
+    def _say(self, message: Message | Batch) -> None:
+        """Say something to a child of which it is not known what it reads.
+
+        Behind headers it ends in a newline, so that a child which reads lines finds it as well.
+        """
+        if self._attempt.writing is Framing.HEADERS and not isinstance(message, Batch):
+            assert self._outbox is not None, "post() before start()"
+            self._outbox.put(self._framer.frame(encode(message) + b"\n"), True)
+        else:
+            super().post(message)
 
     def pause_reading(self) -> None:
         """Stop reading the child's output; it will wait once the pipe is full."""
-        if self._child is not None:
-            self._child.pause_output()
+        if self.child is not None:
+            self.child.pause_output()
 
     def resume_reading(self) -> None:
         """Read the child's output again."""
-        if self._child is not None:
-            self._child.resume_output()
+        if self.child is not None:
+            self.child.resume_output()
 
     # Which framing does it read?
 
-    def _conclude(self, reads_back: Framing) -> None:
-        """The child has said something: that settles what it reads, if it can be an answer to it."""
-        if reads_back is Framing.NEWLINE and self._writing is Framing.HEADERS and len(self._tried) == 2:
-            self._probe = asyncio.get_running_loop().create_task(self._start_again(Framing.NEWLINE))
-            return
-        self._probing = False
+    def _decide(self, frames: list[Frame | Fault]) -> list[Frame | Fault]:
+        """Conclude from what came back what the child reads; return what is to be handed on.
+
+        A message in the framing that it was spoken to in, or an answer in any, settles it.  An error
+        without an id in the other framing says that it did not understand.
+        """
+        attempt, kept = self._attempt, list[Frame | Fault]()
+        for frame in frames:
+            message = frame if isinstance(frame, Fault) else decode(frame, self._limits)
+            if self._undecided and not isinstance(message, Fault) and attempt.reading is not attempt.writing:
+                if _is_refusal(message):
+                    if attempt.reading is Framing.HEADERS and self._can_repeat():
+                        self._start_again(Framing.HEADERS)
+                        return kept
+                    if attempt.writing is Framing.HEADERS:
+                        continue  # the headers before a line are no lines
+                elif _is_answer(frame):
+                    # Written with headers and read as a line, see `_say`; or written as a line.
+                    self._conclude(Framing.NEWLINE)
+            elif self._undecided and not isinstance(message, Fault):
+                self._conclude(attempt.writing)
+            kept.append(frame)
+        return kept
+
+    def _conclude(self, reads: Framing) -> None:
+        self._undecided = False
+        self._said.clear()
+        self._attempt.writing = reads
+        if isinstance(self._framer, EvidenceFramer):
+            self._framer.write_in(reads)
         if len(_verdicts) >= _MAX_VERDICTS:
             del _verdicts[next(iter(_verdicts))]
-        _verdicts[_key(self._command)] = self._writing
+        _verdicts[_key(self._command)] = reads
 
-    async def _probe_framing(self) -> None:
-        if await self._stays_silent() and all(map(_is_repeatable, self._first_sent)):
-            await self._start_again(Framing.HEADERS)
+    def _can_repeat(self) -> bool:
+        return all(isinstance(said, Request) and said.method in _REPEATABLE for said in self._said)
 
-    async def _stays_silent(self) -> bool:
+    async def _probe_framing(self, attempt: _Attempt) -> None:
+        if await self._stays_silent(attempt) and self._can_repeat():
+            self._start_again(Framing.HEADERS)
+
+    async def _stays_silent(self, attempt: _Attempt) -> bool:
         """Wait for the probe's time and until the child is idle; say whether it is still silent."""
         loop = asyncio.get_running_loop()
         began = busy = loop.time()
-        used = -1
-        while self._probing and not self._closing and self._child is not None:
-            now_used = cpu_ticks(tree_of(self._child.pid)) + len(self._child.stderr_tail)
-            if now_used != used:
-                used, busy = now_used, loop.time()
+        work = -1
+        while self._is_waiting(attempt) and attempt.child is not None:
             now = loop.time()
+            if (done := attempt.child.work) != work:
+                work, busy = done, now
             if now - began >= self._limits.probe_seconds and now - busy >= _IDLE_SECONDS:
                 return True
             await asyncio.sleep(_LOOK_SECONDS)
         return False
 
-    async def _start_again(self, framing: Framing) -> None:
-        """End the child and start another to which the same is said in the other framing."""
-        assert self._child is not None
+    def _is_waiting(self, attempt: _Attempt) -> bool:
+        return self._undecided and not self._closing and attempt is self._attempt and not self._starting_again
+
+    def _start_again(self, framing: Framing) -> None:
+        """End the child and start another to which the same is said."""
+        restart = self._replace(self._attempt, framing)
+        self._starting_again = asyncio.get_running_loop().create_task(restart)
+
+    async def _replace(self, old: _Attempt, framing: Framing) -> None:
+        assert old.child is not None
         if self._watch is not None:
             self._watch.cancel()
-        self._tried.append(framing)
-        _log.info("%s: silent; started again with %s framing", self.name, framing.value)
-        self._starting_again = True
-        await self._child.end()
-        self._starting_again = False
+        await self._end_child(old)
         if self._closing:
             return
-        if self._first_output and self._silent_until_ended:
-            self.fire_close(ConnectFailed(f"{self.name}: {self.explain_silence()}"))
-            return
-        self._writing = framing
-        self._framer = self._evidence = EvidenceFramer(framing, self._limits)
-        self._first_output.clear()
+        if old.answered:  # it had understood, and was only slow, or held its output back
+            framing = old.writing
+        again = framing in self._tried
+        self._tried.append(framing)
+        _log.info("%s: no answer; started again with %s framing", self.name, framing.value)
         try:
-            await self._spawn()
+            await self._spawn(_Attempt(framing, EvidenceFramer(framing, self._limits)))
         except TransportError as error:
             if not self._closing:
                 self.fire_close(error)
             return
-        for message in self._first_sent:
-            super().post(message)
+        self._starting_again = None
+        self.room_again()
+        for message in list(self._said):
+            self._say(message)
+        if again:
+            self._undecided = False  # there is nothing else to try
 
     # The end.
 
     async def close(self) -> None:
-        """End the child: first by the end of its stdin, then by TERM, then by KILL to its group."""
+        """End the child: first by the end of its stdin, then by TERM, then by KILL to its tree."""
         self._closing = True
-        if self._probe is not None and self._probe is not asyncio.current_task():
-            self._probe.cancel()
-        if self._child is not None:
-            self.flush()
-            await self._child.end()
+        if self._close is None:
+            self._close = asyncio.get_running_loop().create_task(self._close_all())
+        await asyncio.shield(self._close)
+
+    async def _close_all(self) -> None:
+        for task in (self._probe, self._starting_again):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
+        await self._spawned.wait()
+        self.flush()
+        self._forget_wrong_verdict()
+        await self._end_child(self._attempt)
         self.fire_close(None)
-        if self._watch is not None and self._watch is not asyncio.current_task():
+        if self._watch is not None:
             self._watch.cancel()
 
-    async def _watch_exit(self, child: ChildProcess, output_ended: asyncio.Event) -> None:
+    async def _end_child(self, attempt: _Attempt) -> None:
+        if attempt.child is None:
+            return
+        if attempt.reading is None and not attempt.words.text:
+            self._busy_seconds = attempt.child.cpu_seconds
+        attempt.words.input_ended = asyncio.get_running_loop().time()
+        await attempt.child.end()
+
+    def _forget_wrong_verdict(self) -> None:
+        """A command that says nothing in the framing it once spoke is tried in both the next time."""
+        if self._remembered is not None and self._attempt.reading is not self._remembered:
+            _verdicts.pop(_key(self._command), None)
+
+    async def _watch_exit(self, attempt: _Attempt, child: ChildProcess) -> None:
         """When the child leaves by itself, say so and end what it left behind."""
-        leaving = asyncio.create_task(child.wait()), asyncio.create_task(output_ended.wait())
+        loop = asyncio.get_running_loop()
+        waits = [child.wait(), attempt.output_ended.wait(), attempt.useless.wait()]
+        tasks = [loop.create_task(wait) for wait in waits]
         try:
-            await asyncio.wait(leaving, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             # Exit code and last output come in any order, and a grandchild may keep the output open.
-            await asyncio.wait(leaving, timeout=_LEAVING_SECONDS)
+            await asyncio.wait(tasks[:2], timeout=_LEAVING_SECONDS)
         finally:
-            for task in leaving:
+            for task in tasks:
                 task.cancel()
+        if self._undecided and attempt.writing is Framing.HEADERS and self._is_waiting(attempt):
+            self._start_again(Framing.NEWLINE)  # headers were too much for it
+            return
         self.receive_end()
         if not self._closing:
-            self.fire_close(child.exit_error())
+            self._forget_wrong_verdict()
+            self.fire_close(self._why_it_ended(attempt, child))
         await child.end()
+
+    def _why_it_ended(self, attempt: _Attempt, child: ChildProcess) -> AnywireError:
+        if attempt.useless.is_set() and child.returncode is None:
+            return TransportBroken(_deaf(self.name))
+        return child.exit_error()
+
+    def _input_closed(self, attempt: _Attempt) -> None:
+        """It closed its stdin.  Whether it is leaving shows soon; else nothing can be told to it any more."""
+        asyncio.get_running_loop().call_later(_LEAVING_SECONDS, self._runs_on_deaf, attempt)
+
+    def _runs_on_deaf(self, attempt: _Attempt) -> None:
+        if attempt.child is not None and attempt.child.returncode is None:
+            attempt.deaf = True
+            if attempt.child.lost_input:
+                attempt.useless.set()
 
     def input_ended(self) -> None:
         """The child's output has ended; `on_close` follows with the reason."""
@@ -229,35 +362,34 @@ class StdioClientTransport(StreamTransport):
 
         Meant for after `close()`, which shows whether its output was only held back.
         """
-        first, child = bytes(self._first_output), self._child
-        tail = child.stderr_tail if child is not None else ""
-        if first and self._is_echo(first):
-            return "it echoed our own bytes: a terminal, or `cat`, stands where the server should be"
-        if first and self._silent_until_ended:
-            return (
-                "it answered only when its input ended: its output is block-buffered; "
-                "make it flush after each message"
-            )
-        shown = first[:120].decode("utf-8", "backslashreplace")
-        if first.lstrip()[:8].lower() == b"content-" and self._writing is Framing.NEWLINE:
-            return f"it speaks another framing, with Content-Length headers: {shown!r}"
-        if first:
-            return f"what it wrote on stdout is no answer: {shown!r}"
-        tried = " and ".join(framing.value for framing in self._tried)
-        if tail:
-            return f"it wrote to stderr only ({tried} framing tried); its last words: {tail}"
-        return f"it runs, but wrote nothing at all ({tried} framing tried)"
-
-    def _is_echo(self, first: bytes) -> bool:
-        sent = self._first_sent[0] if self._first_sent else None
-        return isinstance(sent, Request) and b'"method":"%b"' % sent.method.encode() in first
+        child = self.child
+        return explain(
+            self._attempt.words,
+            stderr=child.stderr_tail if child is not None else "",
+            asked=self._first.method.encode() if isinstance(self._first, Request) else None,
+            tried=self._tried,
+            busy_seconds=self._busy_seconds,
+        )
 
     def _log_stderr(self, line: bytes) -> None:
         _log.info("%s: %s", self.name, line.decode("utf-8", "replace"))
 
 
-def _is_repeatable(message: Message | Batch) -> bool:
-    return isinstance(message, Request) and message.method in _REPEATABLE
+def _deaf(name: str) -> str:
+    return f"{name} has closed its input, so that nothing more can be told to it, and runs on"
+
+
+def _is_answer(frame: Frame | Fault) -> bool:
+    """Say whether this answers something that was asked."""
+    message = frame if isinstance(frame, Fault) else decode(frame)
+    if isinstance(message, Batch):
+        return any(isinstance(item, Response | ErrorResponse) for item in message.items)
+    return isinstance(message, Response | ErrorResponse) and not _is_refusal(message)
+
+
+def _is_refusal(message: Message | Batch | Fault) -> bool:
+    """Say whether this answers something that was not understood so far as to know its id."""
+    return isinstance(message, ErrorResponse) and message.id in (None, b"null")
 
 
 def _key(command: Command) -> tuple[tuple[str, ...], str | None]:

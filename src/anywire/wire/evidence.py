@@ -5,6 +5,8 @@ Specification: none; MCP servers print banners, and some are built on editor lib
 
 from __future__ import annotations
 
+import re
+
 from anywire.wire.detect import new_framer
 from anywire.wire.framing import Frame, Framer, Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -13,14 +15,19 @@ from anywire.wire.message import Fault, FaultKind
 __all__ = ("EvidenceFramer",)
 
 _SPACE = b" \t\r\n\xef\xbb\xbf"
+# A reply that forgot its version is one all the same, to be refused by name.
+_MESSAGE = re.compile(rb'"(?:jsonrpc|id)"[ \t]*:')
+# Some servers log in JSON.  What is longer than this is no log.
+_LONGEST_LOG_LINE = 64 * 1024
 
 
 class EvidenceFramer:
     """A framer for the calling end: skips lines of noise until something looks like a message.
 
-    A line that begins with a brace or a bracket is evidence for lines, one that begins with
-    `Content-` for headers; each line before is a fault.  The first evidence holds for good.  Bodies
-    go out in the framing that was given, which need not be the one that comes back.
+    A line of JSON that has the members of a message is evidence for lines, one that begins with
+    `Content-` for headers; each line before, such as a log in JSON, is a fault.  The first evidence
+    holds for good.  Bodies go out in the framing that was given, which need not be the one that comes
+    back.
     """
 
     def __init__(self, writing: Framing, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -59,12 +66,19 @@ class EvidenceFramer:
         """Return the bytes that carry this body."""
         return self._writer.frame(body)
 
+    def write_in(self, framing: Framing) -> None:
+        """Frame the bodies to come in another framing."""
+        self._writer = new_framer(framing, self._limits)
+
     def _evidence(self) -> Framing | None:
         start = bytes(self._pending[:64]).lstrip(_SPACE).lower()
-        if start.startswith((b"{", b"[{")):
-            return Framing.NEWLINE
         if start.startswith(b"content-"):
             return Framing.HEADERS
+        if start.startswith((b"{", b"[{")):
+            end = self._pending.find(b"\n", self._searched)
+            if end < 0:
+                return Framing.NEWLINE if len(self._pending) > _LONGEST_LOG_LINE else None
+            return Framing.NEWLINE if _MESSAGE.search(self._pending, 0, end) else None
         # Noise without an end is the business of the framer that has a limit for it.
         limit = self._limits.message_bytes
         endless = len(self._pending) > limit and self._pending.find(b"\n", self._searched, limit + 1) < 0

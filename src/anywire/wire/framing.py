@@ -52,7 +52,7 @@ class Oversized:
     first bytes tell the id, and otherwise when the message ends.
     """
 
-    def __init__(self, limits: Limits, reason: str, position: int) -> None:
+    def __init__(self, limits: Limits, reason: str, position: int = -1) -> None:
         self._excerpt = limits.excerpt_bytes
         self._reason = reason
         self._position = position  # of the message, in the stream

@@ -47,6 +47,28 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     drain_seconds: float = 4.0
     #: ... and from then until what does not stop is left behind.
     shutdown_seconds: float = 0.8
+    #: The body of one HTTP request.
+    body_bytes: int = 4 * 1024 * 1024
+    #: A reply that takes longer than this is announced by the head of an event stream ...
+    stream_open_seconds: float = 10.0
+    #: ... which is kept alive by a comment as often as this.  Proxies cut silent streams after 60 s.
+    keep_alive_seconds: float = 15.0
+    #: HTTP sessions that exist at once; one more takes the place of the one that idles longest.
+    sessions: int = 10_000
+    #: A session that nobody uses for so long is ended.
+    session_idle_seconds: float = 1_800.0
+    #: Events of one session that can be sent again to a client that lost its stream: how many ...
+    replay_events: int = 1_000
+    #: ... and how much of them.
+    replay_bytes: int = 8 * 1024 * 1024
+    #: Connections of one HTTP client at once.
+    connections: int = 256
+    #: From a request until the first byte of the answer.
+    first_byte_seconds: float = 120.0
+    #: The first wait before a lost stream is opened again; doubled with each try that brought nothing ...
+    reconnect_seconds: float = 1.0
+    #: ... up to this.
+    reconnect_most_seconds: float = 60.0
     #: Worker threads for handlers that block.
     worker_threads: int = 32
 

@@ -220,6 +220,10 @@ class Peer:
         params = b'{"requestId":%b%b}' % (key, b',"reason":' + encode_value(reason) if reason else b"")
         return Settled(key, error, Notification(CANCELLED, params))
 
+    def fail(self, key: bytes, error: AnywireError) -> Settled | None:
+        """Settle a request of ours that cannot have an answer; the peer has nothing to stop."""
+        return Settled(key, error) if self._outgoing.pop(key, None) is not None else None
+
     # What comes in.
 
     def receive(self, message: Message, now: float) -> Event:

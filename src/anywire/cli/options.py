@@ -1,0 +1,102 @@
+"""The options that several subcommands share, and what their values mean."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+
+from anywire.cli.parser import nearest
+from anywire.wire.framing import Framing
+
+__all__ = ("add_child_options", "add_json", "add_timeout", "add_verbose", "duration", "framing")
+
+_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)")
+_AUTO = "auto"
+
+
+def add_child_options(parser: argparse.ArgumentParser, *, with_framing: bool = True) -> None:
+    """Add what says how a command is started."""
+    parser.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME[=VALUE]",
+        help="set a variable for the command, such as --env DEBUG=1, or let one of ours through, "
+        "such as --env API_KEY; may be repeated",
+    )
+    parser.add_argument(
+        "--inherit-env",
+        action="store_true",
+        help="give the command our whole environment instead of a small one, "
+        "for example: --inherit-env -- ./server",
+    )
+    parser.add_argument("--cwd", metavar="FOLDER", help="where the command runs, such as --cwd ../project")
+    if with_framing:
+        parser.add_argument(
+            "--framing",
+            type=framing,
+            default=None,
+            metavar="FRAMING",
+            help="how the command frames its messages: auto (default: find out), newline or headers, "
+            "such as --framing headers",
+        )
+
+
+def add_timeout(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add `--timeout`, which means that."""
+    parser.add_argument(
+        "--timeout",
+        type=duration,
+        default=None,
+        metavar="DURATION",
+        help=f"{meaning}, such as --timeout 90s, 1.5m, 500ms or a number of seconds",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser, document: str) -> None:
+    """Add `--json`, which prints that document."""
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help=f"print {document} as JSON, and an error as one line of JSON on stderr, "
+        f"for example: {parser.prog} --json … | jq .",
+    )
+
+
+def add_verbose(parser: argparse.ArgumentParser, more: str) -> None:
+    """Add `--verbose`, which tells more."""
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help=f"{more}, for example: {parser.prog} -v … 2>log.txt",
+    )
+
+
+def duration(text: str) -> float:
+    """Read `90s`, `1.5m`, `500ms`, `1h` or plain seconds; return seconds.  For argparse's `type`."""
+    found = _DURATION.fullmatch(text.strip())
+    factor = _UNITS.get(found.group(2)) if found is not None else None
+    if found is None or factor is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no duration; write 90s, 1.5m, 500ms or a number of seconds"
+        )
+    seconds = float(found.group(1)) * factor
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; write more than 0")
+    return seconds
+
+
+def framing(text: str) -> Framing | None:
+    """Read the name of a framing; None is "find out".  For argparse's `type`."""
+    if text == _AUTO:
+        return None
+    try:
+        return Framing(text)
+    except ValueError:
+        names = [_AUTO, *(each.value for each in Framing)]
+        raise argparse.ArgumentTypeError(
+            f"there is no framing {text!r}{nearest(text, names)}; framings are: {', '.join(names)}"
+        ) from None

@@ -1,0 +1,63 @@
+"""The parser of a subcommand: options stand anywhere, and a wrong word suggests the right one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import NoReturn, Protocol
+
+from anywire.errors import ConfigError
+
+__all__ = ("Commands", "Parser", "nearest")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence, a `ConfigError`."""
+
+    def __init__(self, **settings: object) -> None:
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        # An abbreviation that is right today is ambiguous when the next option comes.
+        super().__init__(allow_abbrev=False, **settings)  # pyright: ignore[reportArgumentType] whatever argparse takes
+
+    @property
+    def actions(self) -> list[argparse.Action]:
+        """Every argument and option."""
+        return list(self._actions)
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the words that were typed."""
+        raise ConfigError(f"{message} (see '{self.prog} --help')")
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Read the words behind the subcommand.  Raises `ConfigError`."""
+        self._refuse_unknown_options(words)
+        options, left = self.parse_known_intermixed_args(list(words))
+        if left:
+            plain = " ".join(left)
+            self.error(f"{plain!r} is too much; a command to run stands after '--': {self.prog} -- COMMAND …")
+        return options
+
+    def _refuse_unknown_options(self, words: Iterable[str]) -> None:
+        known = self._option_string_actions
+        for word in words:
+            name = word.partition("=")[0] if word.startswith("--") else word[:2]
+            if len(name) > 1 and name.startswith("-") and name not in known:
+                self.error(f"there is no option {name}{nearest(name, known)}")
+
+
+class Commands(Protocol):
+    """Where a subcommand's module adds its parser."""
+
+    def add_parser(
+        self, name: str, *, help: str, usage: str, description: str, epilog: str, prog: str
+    ) -> Parser:
+        """Make the parser of a subcommand."""
+        ...
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean …?" when something that is known looks like the word, else nothing."""
+    from difflib import get_close_matches  # needed by those only who have mistyped
+
+    found = get_close_matches(word, list(known), n=1)
+    return f"; did you mean {found[0]}?" if found else ""

@@ -1,0 +1,165 @@
+"""TARGET: what a client command calls, and the client that calls it."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from anywire.cli.output import Output
+from anywire.cli.status import Status
+from anywire.errors import ConfigError, ConnectFailed, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from anywire.client.client import Client
+    from anywire.transport.process import Command
+    from anywire.wire.limits import Limits
+
+__all__ = ("TARGET_HELP", "TARGET_WORDS", "child_command", "converse", "limits_of")
+
+#: How a target is written in a usage line.
+TARGET_WORDS = "(MODULE:SERVER | -- COMMAND [ARGUMENT ...])"
+#: What a target is.
+TARGET_HELP = (
+    "what to call: a Server of Python code, such as my_module:server or ./file.py:server, "
+    "or a command behind '--', such as -- npx -y some-server"
+)
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def converse(options: argparse.Namespace, work: Callable[[Client, Output, Status], Awaitable[None]]) -> int:
+    """Open a client of the target that the options name, let it work, and end everything in order.
+
+    Returns the exit code.  Raises what the work raises; `ConnectFailed` when the target cannot be
+    reached; `SystemExit` after a signal.
+    """
+    from anywire.transport.run_process import run_process
+
+    limits = limits_of(options)
+    if options.command is not None:
+        command, output = child_command(options), Output()
+        with Status(verbose=options.verbose) as status:
+
+            async def call_child() -> None:
+                async with _open(_client_of_child(command, options, status, limits)) as client:
+                    await work(client, output, status)
+
+            run_process(call_child, limits)
+        return 0
+    return _converse_in_memory(options, limits, work)
+
+
+def _converse_in_memory(
+    options: argparse.Namespace,
+    limits: Limits,
+    work: Callable[[Client, Output, Status], Awaitable[None]],
+) -> int:
+    """Serve the target in this process; whatever it prints goes to stderr."""
+    from anywire.cli.load import load_server
+    from anywire.client.connect import connect
+    from anywire.transport.run_process import run_process
+    from anywire.transport.stdio_claim import claim_stdio
+
+    _refuse_child_options(options)
+    target = _checked(options)
+    claim = claim_stdio()
+    try:
+        with os.fdopen(os.dup(claim.write_fd), "wb") as raw, Status(verbose=options.verbose) as status:
+            output = Output(io.TextIOWrapper(raw, encoding="utf-8"))
+            server = load_server(target)
+
+            async def call_server() -> None:
+                async with _open(connect(server, limits=limits, on_log=status.log)) as client:
+                    await work(client, output, status)
+
+            run_process(call_server, limits)
+            return 0
+    finally:
+        claim.restore()
+
+
+@asynccontextmanager
+async def _open(client: Client) -> AsyncGenerator[Client]:
+    """Open a client; whatever keeps it from opening means that the target is not reached."""
+    try:
+        await client.open()
+    except ConnectFailed:
+        raise
+    except TransportError as error:
+        raise ConnectFailed(str(error)) from error
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+def _client_of_child(command: Command, options: argparse.Namespace, status: Status, limits: Limits) -> Client:
+    from anywire.client.client import Client
+    from anywire.transport.stdio_client import StdioClientTransport
+
+    child = StdioClientTransport(
+        command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
+    )
+    return Client(child, limits=limits, on_log=status.log, explain=child.explain_silence)
+
+
+def child_command(options: argparse.Namespace) -> Command:
+    """Return the command behind `--`, started as the options say.  Raises `ConfigError`."""
+    from anywire.bridge.endpoint import child_environment
+    from anywire.transport.process import Command
+
+    if options.target is not None:
+        raise ConfigError(f"there are two targets, {options.target!r} and the command behind '--'; give one")
+    if not options.command:
+        raise ConfigError("there is no command behind '--'")
+    environment = child_environment(options.env, os.environ)
+    return Command(tuple(options.command), environment, options.cwd, options.inherit_env)
+
+
+def limits_of(options: argparse.Namespace) -> Limits:
+    """Return the limits with the time that `--timeout` gives."""
+    from anywire.wire.limits import DEFAULT_LIMITS
+
+    if options.timeout is None:
+        return DEFAULT_LIMITS
+    return DEFAULT_LIMITS.replace(
+        connect_seconds=options.timeout,
+        request_seconds=options.timeout,
+        request_total_seconds=max(options.timeout, DEFAULT_LIMITS.request_total_seconds),
+    )
+
+
+def _checked(options: argparse.Namespace) -> str:
+    """Return the target that is no command.  Raises `ConfigError` for what cannot be one."""
+    target: str | None = options.target
+    if target is None:
+        raise ConfigError(f"say what to call: {TARGET_WORDS}")
+    if _URL.match(target):
+        raise ConfigError(
+            f"{target}: HTTP is not supported by this version; call a command behind '--' or MODULE:SERVER"
+        )
+    if ":" not in target:
+        raise ConfigError(
+            f"{target!r} is no MODULE:SERVER such as my_module:server; a command stands behind '--': "
+            f"-- {target}"
+        )
+    return target
+
+
+def _refuse_child_options(options: argparse.Namespace) -> None:
+    given = {
+        "--env": bool(options.env),
+        "--inherit-env": options.inherit_env,
+        "--cwd": options.cwd is not None,
+        "--framing": options.framing is not None,
+    }
+    for name, is_given in given.items():
+        if is_given:
+            raise ConfigError(f"{name} is for a command behind '--', and there is none")

@@ -1,0 +1,213 @@
+"""The first contact: can it be started, which framing does it speak, does it answer initialize?
+
+Asked in lines first.  A server that stays silent is asked in headers, and then, with all patience, in
+lines again: some only start slowly.  One that answers when its input ends had its answer all along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum, auto
+
+import msgspec
+
+from anywire.doctor.examination import INITIALIZED, Examination, Unfit, initialize, shown
+from anywire.doctor.subject import Subject
+from anywire.errors import SpawnFailed
+from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS
+from anywire.wire.codec import decode
+from anywire.wire.framing import Framing
+from anywire.wire.message import ErrorResponse, Response
+from anywire.wire.value import decode_value
+
+__all__ = ("first_contact",)
+
+_ALWAYS = (
+    "not-started",
+    "exits-early",
+    "echo",
+    "buffered",
+    "stderr-only",
+    "no-answer",
+    "silent",
+    "header-framing",
+    "slow-start",
+    "very-slow-start",
+    "initialize-refused",
+    "initialize-result",
+    "initialize-revision",
+)
+
+
+class _Heard(Enum):
+    ANSWER = auto()
+    ECHO = auto()
+    EXIT = auto()
+    NOTHING = auto()
+
+
+class _Try:
+    """One start of the server, and what came of asking it to initialize."""
+
+    def __init__(self, exam: Examination, subject: Subject) -> None:
+        self.subject = subject
+        self.id = subject.new_id()
+        self.heard = _Heard.NOTHING
+        self._exam = exam
+
+    async def ask(self, seconds: float, *, patient: bool) -> _Heard:
+        """Ask to initialize; without patience, a server that is silent and idle is not waited for."""
+        loop = asyncio.get_running_loop()
+        subject, patience = self.subject, self._exam.patience
+        subject.send(initialize(self.id))
+        began = busy = loop.time()
+        work = -1
+        while (heard := self._so_far()) is _Heard.NOTHING:
+            now = loop.time()
+            if patient:
+                given_up = now - began >= seconds
+            else:
+                if subject.work != work:
+                    work, busy = subject.work, now
+                given_up = now - began >= seconds and now - busy >= patience.idle_seconds
+            if given_up or now - began >= max(seconds, patience.start_seconds):
+                break
+            await subject.news()
+        self.heard = heard
+        return heard
+
+    async def answers_at_the_end(self) -> bool:
+        """End its input; say whether the answer comes out then."""
+        patience = self._exam.patience
+        await self.subject.leave(patience.leave_seconds, 0.0)
+        return self._so_far() is _Heard.ANSWER
+
+    def _so_far(self) -> _Heard:
+        if self.subject.reply(self.id) is not None:
+            return _Heard.ANSWER
+        if self.subject.echoes:
+            return _Heard.ECHO
+        return _Heard.EXIT if self.subject.gone else _Heard.NOTHING
+
+
+async def first_contact(exam: Examination) -> tuple[str, ...]:
+    """Bring the server to answer, or tell why it does not.  Raises `Unfit` then."""
+    try:
+        found = await _find_framing(exam)
+    except SpawnFailed as error:
+        exam.find("not-started", str(error))
+        raise Unfit from error
+    if found.heard is _Heard.ANSWER:
+        _judge_start(exam, found)
+        _judge_answer(exam, found)
+        found.subject.send(INITIALIZED)
+        found.subject.fit = True
+        return _ALWAYS
+    if found.heard is _Heard.ECHO:
+        exam.find("echo", f"it wrote {shown(found.subject.output)}")
+    elif found.heard is _Heard.EXIT:
+        exam.find("exits-early", found.subject.exit())
+    else:
+        await _explain_silence(exam, found)
+    raise Unfit
+
+
+async def _find_framing(exam: Examination) -> _Try:
+    if exam.framing is not None:
+        return await _try(exam, exam.framing, exam.patience.start_seconds, patient=True)
+    silent = exam.patience.silent_seconds
+    lines = await _try(exam, Framing.NEWLINE, silent, patient=False)
+    if lines.heard in (_Heard.ANSWER, _Heard.ECHO):
+        return lines
+    if lines.heard is _Heard.NOTHING and await lines.answers_at_the_end():
+        # Held back, or just in time: that shows when it gets more of it.
+        again = await _try(exam, Framing.NEWLINE, 2 * silent, patient=False)
+        if again.heard is _Heard.ANSWER or await again.answers_at_the_end():
+            return again
+    else:
+        headers = await _try(exam, Framing.HEADERS, silent, patient=False)
+        if headers.heard is _Heard.ANSWER or lines.heard is _Heard.EXIT:
+            return headers if headers.heard is _Heard.ANSWER else lines
+    return await _try(exam, Framing.NEWLINE, exam.patience.start_seconds, patient=True)
+
+
+async def _try(exam: Examination, framing: Framing, seconds: float, *, patient: bool) -> _Try:
+    attempt = _Try(exam, await exam.start(framing))
+    await attempt.ask(seconds, patient=patient)
+    return attempt
+
+
+def _judge_start(exam: Examination, found: _Try) -> None:
+    subject, patience = found.subject, exam.patience
+    elapsed = asyncio.get_running_loop().time() - subject.started_at
+    exam.first_answer_seconds = elapsed
+    if exam.framing is None and Framing.HEADERS in (subject.writing, subject.reading):
+        reads = "reads and writes" if subject.writing is Framing.HEADERS else "writes"
+        exam.find("header-framing", f"it {reads} Content-Length headers: {shown(subject.output, 60)}")
+    exam.framing = subject.writing
+    if elapsed > patience.very_slow_seconds:
+        exam.find("very-slow-start", f"its first answer came after {elapsed:.1f} s")
+    elif elapsed > patience.slow_seconds:
+        exam.find("slow-start", f"its first answer came after {elapsed:.1f} s")
+
+
+def _judge_answer(exam: Examination, found: _Try) -> None:
+    reply = found.subject.reply(found.id)
+    if isinstance(reply, ErrorResponse):
+        detail = reply.detail()
+        exam.find("initialize-refused", f"it answered with the error {detail.code}: {detail.message}")
+        raise Unfit
+    assert isinstance(reply, Response)
+    try:
+        result = decode_value(reply.result, dict[str, object])
+    except msgspec.MsgspecError:
+        result = {}
+    exam.server = result
+    missing = _missing(result)
+    if missing:
+        exam.find("initialize-result", f"it lacks {', '.join(missing)}: {shown(reply.result)}")
+    revision = result.get("protocolVersion")
+    if isinstance(revision, str) and revision not in MCP_PROTOCOL_VERSIONS:
+        asked, known = MCP_LATEST_PROTOCOL_VERSION, ", ".join(MCP_PROTOCOL_VERSIONS)
+        exam.find("initialize-revision", f"asked for {asked} it answered {revision!r}; there are {known}")
+
+
+def _missing(result: dict[str, object]) -> list[str]:
+    """Return the members that the result of initialize must have and has not."""
+    missing: list[str] = []
+    if not isinstance(result.get("protocolVersion"), str):
+        missing.append("protocolVersion")
+    if not isinstance(result.get("capabilities"), dict):
+        missing.append("capabilities")
+    info = result.get("serverInfo")
+    if not isinstance(info, dict):
+        missing.append("serverInfo")
+    else:
+        missing += [
+            f"serverInfo.{name}" for name in ("name", "version") if not isinstance(info.get(name), str)
+        ]
+    return missing
+
+
+async def _explain_silence(exam: Examination, found: _Try) -> None:
+    """Tell why a server that was started does not answer."""
+    subject = found.subject
+    if found.heard is _Heard.NOTHING and not subject.gone:
+        await found.answers_at_the_end()
+    seconds = exam.patience.start_seconds
+    if subject.reply(found.id) is not None:
+        exam.find("buffered", f"its answer came only when its input ended: {shown(subject.output)}")
+    elif _is_one_message(subject.output):
+        exam.find("several-lines", f"put together, its output is a message: {shown(subject.output)}")
+    elif subject.output:
+        exam.find("no-answer", f"after {seconds:g} s it had written {shown(subject.output)}")
+    elif subject.last_words:
+        exam.find("stderr-only", f"no answer within {seconds:g} s; its last words: {subject.last_words}")
+    else:
+        exam.find("silent", f"no answer within {seconds:g} s, nothing on stdout and nothing on stderr")
+
+
+def _is_one_message(output: bytes | bytearray) -> bool:
+    """Say whether lines of output, put together, are one message."""
+    text = bytes(output).strip()
+    return text.startswith(b"{") and b"\n" in text and isinstance(decode(text), Response | ErrorResponse)

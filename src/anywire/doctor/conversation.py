@@ -1,0 +1,129 @@
+"""Checks in the middle of a conversation that is going well."""
+
+from __future__ import annotations
+
+import asyncio
+
+from anywire.doctor.examination import Examination, Unfit, shown
+from anywire.doctor.subject import Reply, Subject
+from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification, Request
+
+__all__ = ("at_once", "ids", "notifications", "ping", "unknown_method")
+
+#: Ids as clients use them: text that looks like a number, nothing, less than that, and the largest
+#: integer that is exact in every language.
+_IDS = (b'"0"', b"0", b"-7", b"9007199254740991", b'"\xc3\xa9-7"')
+_BIG_ID = b"9007199254740993"
+
+_AT_ONCE = 4
+# Below this, a few answers one after the other cannot be told from as many at once.
+_MEASURABLE_SECONDS = 0.1
+
+
+async def ping(exam: Examination) -> tuple[str, ...]:
+    """Does it answer ping?  If not, another request has to show what it has handled."""
+    subject = await exam.conversation()
+    began = asyncio.get_running_loop().time()
+    reply = await exam.ask(subject, "ping")
+    exam.slowest = (asyncio.get_running_loop().time() - began, "ping")
+    if isinstance(reply, ErrorResponse):
+        detail = reply.detail()
+        exam.find("ping", f"it answered with the error {detail.code}: {detail.message}")
+    elif reply is None:
+        exam.find("ping", f"no answer within {exam.patience.answer_seconds:g} s")
+        exam.fence_method = "tools/list"
+        if not await exam.fence(subject):
+            exam.find("tools-list", "after initialize it answered neither ping nor tools/list")
+            raise Unfit
+    return ("ping",)
+
+
+async def notifications(exam: Examination) -> tuple[str, ...]:
+    """Does it leave notifications unanswered, those it does not know as well?"""
+    subject = await exam.conversation()
+    subject.send(Notification("notifications/anywire/unknown"))
+    answered = await exam.fence(subject)
+    exam.check_alive(subject, "a notification that it does not know")
+    strays = subject.strays()
+    if strays:
+        exam.find("answers-notifications", f"it wrote {shown(strays[0].frame)}")
+    elif not answered:
+        exam.find("ping", "no answer to ping after a notification that it does not know")
+        subject.fit = False
+    return ("answers-notifications",)
+
+
+async def unknown_method(exam: Examination) -> tuple[str, ...]:
+    """Does it refuse a method that does not exist, with the code for that?"""
+    subject = await exam.conversation()
+    request = Request(subject.new_id(), "anywire/unknown")
+    reply = await exam.ask_before_fence(subject, request)
+    exam.check_alive(subject, "a method that it does not know")
+    wrong = _not_refused(reply)
+    if wrong:
+        exam.find("unknown-method", f"asked for the method 'anywire/unknown' {wrong}")
+    return ("unknown-method",)
+
+
+def _not_refused(reply: Reply | None) -> str:
+    if reply is None:
+        return "it did not answer"
+    if not isinstance(reply, ErrorResponse):
+        return f"it answered with a result: {shown(reply.result)}"
+    detail = reply.detail()
+    if detail.code != JsonRpcErrorCode.MethodNotFound:
+        return f"it answered with the error {detail.code}: {detail.message}"
+    return ""
+
+
+async def ids(exam: Examination) -> tuple[str, ...]:
+    """Does each answer carry the id of its request, as it was written?"""
+    wrong = [found for id in _IDS if (found := await _wrong_id(exam, id))]
+    if wrong:
+        exam.find("ids-changed", "; ".join(wrong))
+        return ("ids-changed",)
+    wrong_big = await _wrong_id(exam, _BIG_ID)
+    if wrong_big:
+        exam.find("big-ids", wrong_big)
+    return ("ids-changed", "big-ids")
+
+
+async def _wrong_id(exam: Examination, id: bytes) -> str:
+    subject = await exam.conversation()
+    known = len(subject.strays())
+    reply = await exam.ask_before_fence(subject, Request(id, exam.fence_method))
+    exam.check_alive(subject, f"a request with the id {id.decode()}")
+    if reply is not None:
+        return ""
+    strays = subject.strays()[known:]
+    what = f"was answered with {_id_of(strays[0])}" if strays else "had no answer"
+    return f"the request with the id {id.decode()} {what}"
+
+
+def _id_of(reply: Reply) -> str:
+    return "no id" if reply.id is None else f"the id {reply.id.decode('utf-8', 'replace')}"
+
+
+async def at_once(exam: Examination) -> tuple[str, ...]:
+    """Are requests that come together served together?  To be seen only where one takes its time."""
+    seconds, method = exam.slowest
+    if seconds < _MEASURABLE_SECONDS:
+        return ()
+    subject = await exam.conversation()
+    elapsed = await _together(exam, subject, method)
+    if elapsed > 0.8 * _AT_ONCE * seconds:
+        found = f"one {method!r} took {seconds:.1f} s, {_AT_ONCE} at once {elapsed:.1f} s"
+        exam.find("serialised", found)
+    return ("serialised",)
+
+
+async def _together(exam: Examination, subject: Subject, method: str) -> float:
+    """Ask the same several times at once; return the time until the last answer."""
+    began = asyncio.get_running_loop().time()
+    asked = [subject.new_id() for _ in range(_AT_ONCE)]
+    for id in asked:
+        subject.send(Request(id, method))
+    for id in asked:
+        await subject.answer(id, exam.patience.answer_seconds)
+    exam.check_alive(subject, f"{_AT_ONCE} requests at once")
+    return asyncio.get_running_loop().time() - began

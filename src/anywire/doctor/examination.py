@@ -1,0 +1,152 @@
+"""An examination: the server, what was found so far, and how a step asks its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from anywire._version import __version__
+from anywire.doctor.check import CHECKS, Finding
+from anywire.doctor.patience import Patience
+from anywire.doctor.subject import Reply, Subject
+from anywire.protocol.legacy import ClientConversation
+from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
+from anywire.protocol.types.initialize import Implementation
+from anywire.transport.process import Command
+from anywire.wire.framing import Framing
+from anywire.wire.message import Fault, Notification, Request, Response
+
+__all__ = ("INITIALIZED", "Broken", "Examination", "Step", "Unfit", "initialize", "shown")
+
+
+class Broken(Exception):  # noqa: N818 a situation, not an error
+    """The server that was being asked can be asked no more; another one can be started."""
+
+
+class Unfit(Exception):  # noqa: N818 a situation, not an error
+    """There is no way to talk with this server: the examination ends."""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One part of an examination; `run` returns the ids of the checks that it could make."""
+
+    title: str
+    run: Callable[[Examination], Awaitable[tuple[str, ...]]]
+
+
+class Examination:
+    """What is known of a server so far.
+
+    Steps ask with `conversation()`, `ask()` and `fence()`, and tell with `find()`.
+    """
+
+    def __init__(self, command: Command, framing: Framing | None, patience: Patience) -> None:
+        self.command = command
+        self.patience = patience
+        #: The framing in which it is spoken to, None until that is known.
+        self.framing = framing
+        #: What was found, by the id of the check.
+        self.findings: dict[str, Finding] = {}
+        #: What it says of itself, as plain JSON data.
+        self.server: dict[str, object] = {}
+        #: From the start to the first answer.
+        self.first_answer_seconds: float | None = None
+        #: The slowest answer to a simple request, and its method.
+        self.slowest: tuple[float, str] = (0.0, "ping")
+        #: The method whose answer shows that everything before it has been handled.
+        self.fence_method = "ping"
+        #: Whatever came on stdout that is no message, of all starts.
+        self.faults: list[Fault] = []
+        #: The most that one start wrote on stderr.
+        self.stderr_bytes = 0
+        self._subject: Subject | None = None
+
+    def find(self, id: str, found: str) -> None:
+        """Tell what is wrong; the first word on each check counts."""
+        self.findings.setdefault(id, Finding(CHECKS[id], found))
+
+    # Servers.
+
+    async def start(self, writing: Framing | None = None) -> Subject:
+        """Start the server anew, after ending the last one.  Raises `SpawnFailed`."""
+        await self.drop()
+        self._subject = await Subject.start(self.command, writing or self.framing or Framing.NEWLINE)
+        return self._subject
+
+    async def drop(self) -> None:
+        """End the server that is running, and keep what it wrote besides messages."""
+        subject, self._subject = self._subject, None
+        if subject is not None:
+            await subject.end(at_once="ignores-eof" in self.findings)
+            self.faults += subject.faults
+            self.stderr_bytes = max(self.stderr_bytes, subject.stderr_bytes)
+
+    async def conversation(self) -> Subject:
+        """Return a server that is fit to be asked: the running one, or a new one.
+
+        Raises `Unfit` when a new one does not answer as the first one did.
+        """
+        if self._subject is not None and self._subject.fit:
+            return self._subject
+        subject = await self.start()
+        id = subject.new_id()
+        subject.send(initialize(id))
+        if not isinstance(await subject.answer(id, self.patience.start_seconds), Response):
+            raise Unfit
+        subject.send(INITIALIZED)
+        subject.fit = True
+        return subject
+
+    # Questions.
+
+    async def ask(self, subject: Subject, method: str, params: bytes | None = None) -> Reply | None:
+        """Ask and wait for the answer; None when there is none.
+
+        Raises `Broken` when the server exits instead, which is a finding.
+        """
+        id = subject.new_id()
+        subject.send(Request(id, method, params))
+        reply = await subject.answer(id, self.patience.answer_seconds)
+        self.check_alive(subject, f"the request {method!r}")
+        return reply
+
+    async def fence(self, subject: Subject) -> bool:
+        """Ask something harmless; when it is answered, so should be everything that was asked before."""
+        id = subject.new_id()
+        subject.send(Request(id, self.fence_method))
+        return await subject.answer(id, self.patience.answer_seconds) is not None
+
+    async def ask_before_fence(self, subject: Subject, request: Request) -> Reply | None:
+        """Ask, and wait no longer than it takes to answer something harmless that was asked after it."""
+        subject.send(request)
+        return await self.overdue(subject, request.id)
+
+    async def overdue(self, subject: Subject, id: bytes) -> Reply | None:
+        """Return the answer to what was asked before; what has none when a fence has is overdue."""
+        waiting = self.patience.overdue_seconds if await self.fence(subject) else 0.0
+        reply = await subject.answer(id, waiting)
+        if reply is None and not waiting:
+            subject.fit = False
+        return reply
+
+    def check_alive(self, subject: Subject, after: str) -> None:
+        """Raise `Broken` for a server that has exited, and tell after what."""
+        if subject.gone:
+            self.find("exits-later", f"after {after}: {subject.exit()}")
+            raise Broken
+
+
+INITIALIZED = Notification("notifications/initialized")
+
+
+def initialize(id: bytes, version: str = MCP_LATEST_PROTOCOL_VERSION) -> Request:
+    """Return the request with which a client opens."""
+    client = ClientConversation(Implementation("anywire doctor", __version__))
+    return Request(id, "initialize", client.initialize_params(version))
+
+
+def shown(data: bytes | bytearray, most: int = 120) -> str:
+    """Show bytes to a person: text where they are text, and not all of many."""
+    text = bytes(data[:most]).decode("utf-8", "backslashreplace")
+    return repr(text) + (" …" if len(data) > most else "")

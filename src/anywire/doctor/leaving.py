@@ -1,0 +1,48 @@
+"""How it leaves, and what it wrote besides messages meanwhile."""
+
+from __future__ import annotations
+
+from anywire.doctor.examination import Examination, shown
+from anywire.doctor.subject import Leaving
+from anywire.wire.message import Fault, FaultKind
+
+__all__ = ("judge_output", "leave")
+
+# A pipe that nobody reads is full after so much.
+_PIPE_BYTES = 64 * 1024
+
+
+async def leave(exam: Examination) -> tuple[str, ...]:
+    """End its input in the middle of a good conversation: does it go, with everything it started?"""
+    subject = await exam.conversation()
+    patience = exam.patience
+    departure = await subject.leave(patience.leave_seconds, patience.stragglers_seconds)
+    seconds = f"{patience.leave_seconds:g} s"
+    if departure.leaving in (Leaving.TERM, Leaving.KILL):
+        exam.find("ignores-eof", f"{seconds} after the end of its input it was still there")
+    if departure.leaving is Leaving.KILL:
+        exam.find("ignores-term", f"{seconds} after SIGTERM it was still there")
+    if departure.leaving is Leaving.EOF and departure.returncode not in (0, None):
+        exam.find("exit-code", subject.exit())
+    if departure.left_behind:
+        exam.find("left-behind", f"after it had gone there was still: {', '.join(departure.left_behind)}")
+    return ("ignores-eof", "ignores-term", "exit-code", "left-behind")
+
+
+def judge_output(exam: Examination) -> tuple[str, ...]:
+    """Judge what all starts together wrote that is no message."""
+    noise = [fault for fault in exam.faults if not _is_message(fault)]
+    wrong = [fault for fault in exam.faults if _is_message(fault)]
+    if noise and "several-lines" not in exam.findings:
+        times = "once" if len(noise) == 1 else f"{len(noise)} times"
+        exam.find("noise", f"{times}, first {shown(noise[0].data)}")
+    if wrong:
+        exam.find("bad-message", f"{wrong[0].reason}: {shown(wrong[0].data)}")
+    if exam.stderr_bytes > _PIPE_BYTES:
+        exam.find("stderr-flood", f"{exam.stderr_bytes:,} bytes in one examination")
+    return ("noise", "bad-message", "stderr-flood")
+
+
+def _is_message(fault: Fault) -> bool:
+    """Say whether it was meant as a message: JSON, but not as JSON-RPC has it."""
+    return fault.kind is FaultKind.INVALID_REQUEST and fault.data[:1] in (b"{", b"[")

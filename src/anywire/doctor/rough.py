@@ -1,0 +1,122 @@
+"""Checks with what a server does not expect: other revisions, odd lines, a client of another era."""
+
+from __future__ import annotations
+
+import msgspec
+
+from anywire.doctor.examination import INITIALIZED, Examination, Unfit, initialize, shown
+from anywire.doctor.subject import Reply
+from anywire.wire.codec import encode
+from anywire.wire.framing import Framing
+from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Request, Response
+from anywire.wire.value import decode_value
+
+__all__ = ("malformed", "odd_lines", "probe", "unknown_revision")
+
+_NO_REVISION = "2099-12-31"
+_CUT = b'{"jsonrpc":"2.0","id":"anywire-cut","method":"ping"'
+
+_PROBE_PARAMS = (
+    b'{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    b'"io.modelcontextprotocol/clientCapabilities":{},'
+    b'"io.modelcontextprotocol/clientInfo":{"name":"anywire doctor","version":"0"}}}'
+)
+
+
+class _Initialized(msgspec.Struct):
+    revision: object = msgspec.field(default=None, name="protocolVersion")
+
+
+async def unknown_revision(exam: Examination) -> tuple[str, ...]:
+    """What does it answer to a client of a revision that there is not?"""
+    subject = await exam.start()
+    id = subject.new_id()
+    subject.send(initialize(id, _NO_REVISION))
+    reply = await subject.answer(id, exam.patience.start_seconds)
+    if reply is None:
+        how = subject.exit() if subject.gone else f"no answer within {exam.patience.start_seconds:g} s"
+        exam.find("revision-silence", f"asked for {_NO_REVISION}: {how}")
+    elif isinstance(reply, Response):
+        if _revision(reply) == _NO_REVISION:
+            exam.find("revision-echoed", f"asked for {_NO_REVISION} it agreed to it")
+        subject.send(INITIALIZED)
+        subject.fit = True
+    return ("revision-silence", "revision-echoed")
+
+
+def _revision(reply: Response) -> object:
+    try:
+        return decode_value(reply.result, _Initialized).revision
+    except msgspec.MsgspecError:
+        return None
+
+
+async def odd_lines(exam: Examination) -> tuple[str, ...]:
+    """Does it read what clients on Windows write?"""
+    if exam.framing is not Framing.NEWLINE:
+        return ()
+    for check, before, after in (("crlf", b"", b"\r\n"), ("bom", b"\xef\xbb\xbf", b"\n")):
+        subject = await exam.conversation()
+        id = subject.new_id()
+        subject.send_raw(before + encode(Request(id, exam.fence_method)) + after, id)
+        reply = await exam.overdue(subject, id)
+        if reply is None or _is_parse_error(reply):
+            exam.find(
+                check, f"it exited: {subject.exit()}" if subject.gone else "such a request had no answer"
+            )
+            subject.fit = False
+    return ("crlf", "bom")
+
+
+async def malformed(exam: Examination) -> tuple[str, ...]:
+    """Does one line that is not JSON cost that line only, and does it say what was wrong?"""
+    subject = await exam.conversation()
+    known = len(subject.strays())
+    # The id may be read from what is there of the message.
+    head = b"Content-Length: %d\r\n\r\n" % len(_CUT) if exam.framing is Framing.HEADERS else b""
+    subject.send_raw(head + _CUT + (b"" if head else b"\n"), b'"anywire-cut"')
+    answered = await exam.fence(subject)
+    if subject.gone:
+        exam.find("malformed-fatal", f"after {shown(_CUT)}: {subject.exit()}")
+    elif not answered:
+        exam.find("malformed-fatal", f"after {shown(_CUT)} the next request had no answer")
+    if not answered:
+        subject.fit = False
+        return ("malformed-fatal",)
+    reply = subject.reply(b'"anywire-cut"') or next(iter(subject.strays()[known:]), None)
+    if reply is None:
+        exam.find("malformed-unanswered", "it said nothing")
+    elif not _is_parse_error(reply):
+        exam.find("malformed-unanswered", f"it answered {shown(reply.frame)}")
+    return ("malformed-fatal", "malformed-unanswered")
+
+
+def _is_parse_error(reply: Reply) -> bool:
+    return isinstance(reply, ErrorResponse) and reply.detail().code == JsonRpcErrorCode.ParseError
+
+
+async def probe(exam: Examination) -> tuple[str, ...]:
+    """Does it take a request that it does not know before initialize, as newer clients send it?"""
+    subject = await exam.start()
+    probing = Request(b'"anywire-discover"', "server/discover", _PROBE_PARAMS)
+    subject.send(probing)
+    # It has to start first, and gets twice the time that took.
+    seconds = exam.patience.silent_seconds + 2 * (exam.first_answer_seconds or 0.0)
+    reply = await subject.answer(probing.id, seconds)
+    if subject.gone:
+        exam.find("probe-fatal", f"asked for server/discover: {subject.exit()}")
+        return ("probe-fatal",)
+    if reply is None:
+        exam.find("probe-silence", f"asked for server/discover it said nothing for {seconds:.1f} s")
+    id = subject.new_id()
+    subject.send(initialize(id))
+    opened = await subject.answer(id, exam.patience.answer_seconds)
+    if isinstance(opened, Response):
+        subject.send(INITIALIZED)
+        subject.fit = True
+    elif subject.gone:
+        exam.find("probe-fatal", f"initialized after server/discover: {subject.exit()}")
+    else:
+        how = "had no answer" if opened is None else f"was answered with {shown(opened.frame)}"
+        exam.find("probe-breaks", f"after server/discover, initialize {how}")
+    return ("probe-fatal", "probe-silence", "probe-breaks")

@@ -1,0 +1,294 @@
+"""A server under examination: its process, what is said to it and everything that comes back.
+
+Nothing here judges.  Bytes go out as they are given, also those that no client would send; what
+comes in is kept, messages and noise apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from enum import Enum
+from pathlib import Path
+from signal import SIGKILL, SIGTERM
+from typing import TypeAlias
+
+import msgspec
+
+from anywire.transport.process import ChildProcess, Command, Events
+from anywire.wire.codec import decode, encode
+from anywire.wire.evidence import EvidenceFramer
+from anywire.wire.framing import Framing
+from anywire.wire.limits import DEFAULT_LIMITS
+from anywire.wire.message import (
+    NULL_ID,
+    Batch,
+    ErrorResponse,
+    Fault,
+    JsonRpcErrorCode,
+    Message,
+    Notification,
+    Request,
+    Response,
+    create_error_response,
+    id_key,
+)
+
+__all__ = ("Departure", "Leaving", "Reply", "Subject")
+
+Reply: TypeAlias = Response | ErrorResponse
+
+# Enough of the output to say what it is.
+_OUTPUT_BYTES = 64 * 1024
+_LOOK_SECONDS = 0.1
+
+
+class Leaving(Enum):
+    """What it took to end a server."""
+
+    BY_ITSELF = "by itself"
+    EOF = "the end of its input"
+    TERM = "SIGTERM"
+    KILL = "SIGKILL"
+
+
+class Departure(msgspec.Struct, frozen=True):
+    """How a server left: what it took, its exit code, and who stayed behind (their command lines)."""
+
+    leaving: Leaving
+    returncode: int | None
+    left_behind: tuple[str, ...] = ()
+
+
+class Subject:
+    """One running server.  `start` makes one; `end` must be awaited on every path."""
+
+    def __init__(self, command: Command, writing: Framing) -> None:
+        self._command = command
+        self._framer = EvidenceFramer(writing, DEFAULT_LIMITS)
+        self._child: _Child | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        self._asked: set[bytes] = set()
+        self._echoed = False
+        self._next_id = 0
+        #: When it was started, on the loop's clock.
+        self.started_at = 0.0
+        #: The framing in which it is spoken to.
+        self.writing = writing
+        #: Every answer, in order.
+        self.replies: list[Reply] = []
+        #: What came that is no message.
+        self.faults: list[Fault] = []
+        #: The first of its output, as it came.
+        self.output = bytearray()
+        #: The bytes on its stderr.
+        self.stderr_bytes = 0
+        #: True when it has exited and all it wrote has been read.
+        self.gone = False
+        #: True while it can be used for another check.
+        self.fit = False
+
+    @classmethod
+    async def start(cls, command: Command, writing: Framing) -> Subject:
+        """Start the command.  Raises `SpawnFailed`."""
+        subject = cls(command, writing)
+        events = Events(
+            output=subject._receive,
+            output_end=lambda: None,
+            room=lambda: None,
+            stderr=subject._receive_stderr,
+        )
+        subject.started_at = asyncio.get_running_loop().time()
+        subject._child = await _Child.spawn(command, events)
+        subject._watch = asyncio.get_running_loop().create_task(subject._watch_exit())
+        return subject
+
+    # Saying.
+
+    def new_id(self) -> bytes:
+        """Return an id that was not used before."""
+        self._next_id += 1
+        return str(self._next_id).encode()
+
+    def send(self, message: Message) -> None:
+        """Send a message in the subject's framing."""
+        if isinstance(message, Request):
+            self._asked.add(id_key(message.id))
+        self.send_raw(self._framer.frame(encode(message)))
+
+    def send_raw(self, data: bytes, id: bytes | None = None) -> None:
+        """Send bytes as they are; `id` is that of the request in them, if it has one."""
+        if id is not None:
+            self._asked.add(id_key(id))
+        if self._child is not None:
+            self._child.write(data)
+
+    # Hearing.
+
+    @property
+    def reading(self) -> Framing | None:
+        """The framing in which it speaks, None until it has."""
+        return self._framer.framing
+
+    @property
+    def echoes(self) -> bool:
+        """Whether it sent one of our own requests back."""
+        return self._echoed
+
+    @property
+    def work(self) -> int:
+        """A number that grows while it does anything."""
+        return self._child.work if self._child is not None else 0
+
+    @property
+    def last_words(self) -> str:
+        """The last lines on its stderr."""
+        return self._child.stderr_tail if self._child is not None else ""
+
+    def exit(self) -> str:
+        """Say how it exited."""
+        return str(self._child.exit_error()) if self._child is not None else "it was not started"
+
+    def strays(self) -> list[Reply]:
+        """Return the answers to nothing that was asked."""
+        return [reply for reply in self.replies if reply.id is None or id_key(reply.id) not in self._asked]
+
+    def reply(self, id: bytes) -> Reply | None:
+        """Return the answer to a request, None while there is none."""
+        key = id_key(id)
+        for reply in self.replies:
+            if reply.id is not None and id_key(reply.id) == key:
+                return reply
+        return None
+
+    async def answer(self, id: bytes, seconds: float) -> Reply | None:
+        """Wait for the answer to a request; None when there is none in time or ever."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while (reply := self.reply(id)) is None and not self.gone and loop.time() < until:
+            await self.news(until - loop.time())
+        return reply
+
+    async def news(self, seconds: float = _LOOK_SECONDS) -> None:
+        """Wait until anything happens, at most so long."""
+        self._news.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            pass
+
+    # The end.
+
+    async def leave(self, eof_seconds: float, stragglers_seconds: float) -> Departure:
+        """End its input, then insist; say what it took."""
+        assert self._child is not None
+        departure = await self._child.leave(eof_seconds, stragglers_seconds)
+        await self.end()
+        return departure
+
+    async def end(self, *, at_once: bool = False) -> None:
+        """End it with all it started.  Idempotent."""
+        self.fit = False
+        if self._child is not None:
+            if at_once:
+                self._child.kill()
+            await self._child.end()
+        if self._watch is not None:
+            # The exit was seen, or it will never be.
+            await asyncio.wait([self._watch], timeout=_LOOK_SECONDS)
+            self._watch.cancel()
+
+    # What the child calls.
+
+    def _receive(self, chunk: bytes) -> None:
+        self.output += chunk[: _OUTPUT_BYTES - len(self.output)]
+        self._take(self._framer.feed(chunk))
+
+    def _receive_stderr(self, line: bytes) -> None:
+        self.stderr_bytes += len(line) + 1
+        self._news.set()
+
+    async def _watch_exit(self) -> None:
+        assert self._child is not None
+        await self._child.wait()
+        self._take(self._framer.end())
+        self.gone = True
+        self.fit = False
+        self._news.set()
+
+    def _take(self, frames: list[bytes | Fault]) -> None:
+        for frame in frames:
+            message = frame if isinstance(frame, Fault) else decode(frame)
+            for item in message.items if isinstance(message, Batch) else (message,):
+                self._take_item(item)
+        self._news.set()
+
+    def _take_item(self, item: Message | Fault) -> None:
+        match item:
+            case Fault():
+                self.faults.append(item)
+            case Request():
+                self._serve(item)
+            case Response() | ErrorResponse():
+                self.replies.append(item)
+            case Notification():
+                pass
+
+    def _serve(self, request: Request) -> None:
+        """Answer a request of the server's as a client without any features does."""
+        if request.method in ("initialize", "server/discover"):
+            self._echoed = True  # servers ask for neither: it is our own
+        elif request.method == "ping":
+            self.send(Response(request.id, b"{}"))
+        else:
+            reason = f"Method not found: {request.method}"
+            error = create_error_response(None, JsonRpcErrorCode.MethodNotFound, reason)
+            self.send(msgspec.structs.replace(error, id=request.id or NULL_ID))
+
+
+class _Child(ChildProcess):
+    """A child whose leaving is watched."""
+
+    async def leave(self, seconds: float, stragglers_seconds: float) -> Departure:
+        """End its input, then send TERM, then KILL; each is waited for."""
+        tree = self._tree
+        leaving = Leaving.BY_ITSELF if self._exited.is_set() else await self._leave_somehow(seconds)
+        left: dict[int, int] = {}
+        until = asyncio.get_running_loop().time() + stragglers_seconds
+        while (left := tree.alive()) and asyncio.get_running_loop().time() < until:
+            await asyncio.sleep(_LOOK_SECONDS / 4)
+        lines = tuple(_command_line(pid) for pid in left)
+        await self.wait() if self._exited.is_set() else None
+        return Departure(leaving, self.returncode, lines)
+
+    async def _leave_somehow(self, seconds: float) -> Leaving:
+        self._tree.alive()  # remembered, for those whose parent will be gone
+        if self._stdin is not None:
+            await self._stdin.drain(seconds)
+        self._close_stdin()
+        if await self._exits(seconds):
+            return Leaving.EOF
+        self._tree.signal(SIGTERM)
+        if await self._exits(seconds):
+            return Leaving.TERM
+        self._tree.signal(SIGKILL)
+        await self._exits(seconds)
+        return Leaving.KILL
+
+    async def _exits(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._exited.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+def _command_line(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return str(pid)
+    return os.fsdecode(b" ".join(words)).strip() or str(pid)

@@ -1,0 +1,236 @@
+"""What a server makes of an HTTP request, in the handshake era.
+
+`check_head` decides what can be decided before the body is read, `read_post` what a body means.
+Whoever performs the verdicts (an ASGI app) takes no decision of its own.
+
+Order: transport security, method, media types, protocol version, body, session.  A request for a
+method that the server does not have is told so before its session is looked at, so that a newer
+client which probes can tell what it has met.
+
+Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeAlias
+
+import msgspec
+
+from anywire.protocol.http.guard import Guard
+from anywire.protocol.http.media import EVENT_STREAM, JSON, accepts, media_type
+from anywire.protocol.revisions import BATCH_REVISION, MCP_PROTOCOL_VERSIONS
+from anywire.wire.codec import decode
+from anywire.wire.limits import Limits
+from anywire.wire.message import (
+    Batch,
+    ErrorResponse,
+    Fault,
+    JsonRpcErrorCode,
+    Message,
+    Request,
+    create_error_response,
+)
+
+__all__ = (
+    "AnswerNow",
+    "Deliver",
+    "EndSession",
+    "Head",
+    "OpenSession",
+    "OpenStream",
+    "PostVerdict",
+    "ReadBody",
+    "Reject",
+    "check_head",
+    "read_post",
+    "too_large",
+    "too_many_sessions",
+    "unknown_session",
+)
+
+SESSION_HEADER: Final = "mcp-session-id"
+VERSION_HEADER: Final = "mcp-protocol-version"
+LAST_EVENT_HEADER: Final = "last-event-id"
+#: What a client that names no version is taken to speak.
+_UNNAMED_VERSION: Final = "2025-03-26"
+_PRIMING_SINCE: Final = "2025-11-25"
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The head of a request: the method, and the headers under lower-case names."""
+
+    method: str
+    headers: Mapping[str, str]
+
+    @property
+    def session_id(self) -> str | None:
+        """The session that the request names."""
+        return self.headers.get(SESSION_HEADER)
+
+
+class Reject(msgspec.Struct, frozen=True):
+    """Answer with this status and error; `allow` names the methods there are, for 405."""
+
+    status: int
+    error: ErrorResponse
+    allow: str | None = None
+
+
+class ReadBody(msgspec.Struct, frozen=True):
+    """A POST that may go on: read its body.
+
+    Says which shapes of reply its sender can read, and whether a stream begins with a priming event.
+    """
+
+    json: bool
+    stream: bool
+    prime: bool
+
+
+class OpenStream(msgspec.Struct, frozen=True):
+    """A GET: open the stream of a session, after the event of that id."""
+
+    session_id: str
+    last_event_id: str | None
+    prime: bool
+
+
+class EndSession(msgspec.Struct, frozen=True):
+    """A DELETE: end a session."""
+
+    session_id: str
+
+
+class OpenSession(msgspec.Struct, frozen=True):
+    """An `initialize`: begin a session with it."""
+
+    request: Request
+
+
+class Deliver(msgspec.Struct, frozen=True):
+    """A message for a session.  `replies` says whether an answer is due on this POST."""
+
+    session_id: str
+    message: Message | Batch
+    replies: bool
+
+
+class AnswerNow(msgspec.Struct, frozen=True):
+    """A request that is answered without a session."""
+
+    error: ErrorResponse
+
+
+PostVerdict: TypeAlias = Reject | OpenSession | Deliver | AnswerNow
+
+
+def check_head(head: Head, guard: Guard) -> Reject | ReadBody | OpenStream | EndSession:
+    """Decide what can be decided without the body."""
+    host = head.headers.get("host")
+    refusal = guard.refuse_host(host)
+    if refusal is not None:
+        return _reject(421, refusal)
+    refusal = guard.refuse_origin(head.headers.get("origin"), host)
+    if refusal is not None:
+        return _reject(403, refusal)
+    match head.method:
+        case "POST":
+            return _check_post(head)
+        case "GET":
+            return _check_get(head)
+        case "DELETE":
+            return EndSession(head.session_id) if head.session_id else _no_session()
+        case _:
+            return _reject(405, f"method {head.method} is not served here", allow="GET, POST, DELETE")
+
+
+def _check_post(head: Head) -> Reject | ReadBody:
+    content = media_type(head.headers.get("content-type"))
+    if content != JSON:
+        return _reject(415, f"the body must be {JSON}, not {content or 'of no type'}")
+    accept = head.headers.get("accept")
+    json, stream = accepts(accept, JSON), accepts(accept, EVENT_STREAM)
+    if not json and not stream:
+        return _reject(406, f"replies are {JSON} or {EVENT_STREAM}; the client accepts neither: {accept}")
+    return ReadBody(json, stream, _is_primed(head))
+
+
+def _check_get(head: Head) -> Reject | OpenStream:
+    accept = head.headers.get("accept")
+    if not accepts(accept, EVENT_STREAM):
+        return _reject(406, f"this stream is {EVENT_STREAM}; the client does not accept it: {accept}")
+    wrong = _wrong_version(head)
+    if wrong is not None:
+        return wrong
+    if not head.session_id:
+        return _no_session()
+    return OpenStream(head.session_id, head.headers.get(LAST_EVENT_HEADER), _is_primed(head))
+
+
+def _is_primed(head: Head) -> bool:
+    """Clients of older revisions take an event without data for a message."""
+    return head.headers.get(VERSION_HEADER, "") >= _PRIMING_SINCE
+
+
+def read_post(head: Head, body: bytes, *, serves: Callable[[str], bool], limits: Limits) -> PostVerdict:
+    """Decide what a POST means; `serves` says whether the server has a method."""
+    message = decode(body, limits)
+    if isinstance(message, Fault):
+        return Reject(400, message.answer() or _error(message.code, message.reason))
+    if isinstance(message, Request) and message.method == "initialize":
+        return OpenSession(message)
+    if isinstance(message, Request) and not serves(message.method):
+        reason = f"Method not found: {message.method}"
+        error = _error(JsonRpcErrorCode.MethodNotFound, reason)
+        return AnswerNow(msgspec.structs.replace(error, id=message.id))
+    wrong = _wrong_version(head)
+    if wrong is not None:
+        return wrong
+    if isinstance(message, Batch) and head.headers.get(VERSION_HEADER, _UNNAMED_VERSION) != BATCH_REVISION:
+        return _reject(400, f"Invalid Request: batches are part of revision {BATCH_REVISION} only")
+    if not head.session_id:
+        return _no_session()
+    return Deliver(head.session_id, message, _wants_reply(message))
+
+
+def _wants_reply(message: Message | Batch) -> bool:
+    items = message.items if isinstance(message, Batch) else (message,)
+    return any(
+        isinstance(item, Request) or (isinstance(item, Fault) and item.answer() is not None) for item in items
+    )
+
+
+def _wrong_version(head: Head) -> Reject | None:
+    version = head.headers.get(VERSION_HEADER)
+    if version is None or version in MCP_PROTOCOL_VERSIONS:
+        return None
+    spoken = ", ".join(MCP_PROTOCOL_VERSIONS)
+    return _reject(400, f"Unsupported protocol version {version!r}; this server speaks {spoken}")
+
+
+def too_large(limit: int) -> Reject:
+    """The body is larger than the limit."""
+    return _reject(413, f"the body exceeds {limit} bytes; raise the limit with body_bytes")
+
+
+def unknown_session() -> Reject:
+    """The session that was named has ended, or never was: the client starts over."""
+    return _reject(404, "the session has ended; send initialize without Mcp-Session-Id")
+
+
+def too_many_sessions() -> Reject:
+    """There is no room for another session, and none that idles."""
+    return _reject(503, "too many sessions are in use; try again later")
+
+
+def _no_session() -> Reject:
+    return _reject(400, "a session is needed: send initialize first, then its Mcp-Session-Id")
+
+
+def _reject(status: int, reason: str, allow: str | None = None) -> Reject:
+    return Reject(status, _error(JsonRpcErrorCode.InvalidRequest, reason), allow)
+
+
+def _error(code: int, reason: str) -> ErrorResponse:
+    return create_error_response(None, code, reason)

@@ -1,0 +1,85 @@
+"""Events that can be sent again to a client that lost its stream.
+
+An event is logged before it is sent, under an id that names its stream, so that a client which
+comes back with the last id it saw gets what it missed of that stream and of no other.
+
+Specification: MCP `basic/transports#resumability-and-redelivery`, 2025-03-26 to 2025-11-25.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+import msgspec
+
+__all__ = ("EventLog", "LoggedEvent", "MemoryEventLog", "stream_of")
+
+
+class LoggedEvent(msgspec.Struct, frozen=True):
+    """One event: its id, the stream it belongs to, and its data (a JSON text; empty: priming)."""
+
+    id: str
+    stream: str
+    data: bytes
+
+
+class EventLog(Protocol):
+    """The events of one session."""
+
+    def append(self, stream: str, data: bytes) -> LoggedEvent:
+        """Keep an event and return it with its id, unique in the session."""
+        ...
+
+    def mark(self, stream: str) -> str:
+        """Return the id of this moment in a stream: `after` it comes whatever is appended later."""
+        ...
+
+    def after(self, event_id: str) -> list[LoggedEvent] | None:
+        """Return the later events of the stream that this event belongs to.
+
+        None when the id is not known here, or so old that events after it may have been dropped.
+        """
+        ...
+
+
+class MemoryEventLog:
+    """An event log in memory, bounded in number and size: the oldest go first."""
+
+    def __init__(self, max_events: int, max_bytes: int) -> None:
+        self._max_events = max_events
+        self._max_bytes = max_bytes
+        self._events: deque[tuple[int, LoggedEvent]] = deque()
+        self._bytes = 0
+        self._next = 1
+
+    def append(self, stream: str, data: bytes) -> LoggedEvent:
+        """Keep an event."""
+        event = LoggedEvent(f"{stream}_{self._next}", stream, data)
+        self._events.append((self._next, event))
+        self._next += 1
+        self._bytes += len(data)
+        while len(self._events) > 1 and (
+            len(self._events) > self._max_events or self._bytes > self._max_bytes
+        ):
+            self._bytes -= len(self._events.popleft()[1].data)
+        return event
+
+    def mark(self, stream: str) -> str:
+        """Return the id of this moment in a stream."""
+        return f"{stream}_{self._next - 1}"
+
+    def after(self, event_id: str) -> list[LoggedEvent] | None:
+        """Return the later events of the same stream."""
+        stream, _, number = event_id.rpartition("_")
+        if not stream or not number.isdigit() or len(number) > 15 or int(number) >= self._next:
+            return None
+        seen = int(number)
+        if self._events and self._events[0][0] > seen + 1:
+            return None  # some in between are gone, and whose they were is not known any more
+        return [event for place, event in self._events if place > seen and event.stream == stream]
+
+
+def stream_of(event_id: str) -> str:
+    """Return the stream that an event id belongs to."""
+    return event_id.rpartition("_")[0]

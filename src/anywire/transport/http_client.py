@@ -1,0 +1,275 @@
+"""Streamable HTTP, the calling end.
+
+Each message is a POST of its own; replies come as JSON or as events, on the POST or, when its stream
+was lost, on a GET that resumes it.  One GET carries what belongs to no request, where the server
+offers it.  When the session is gone the handshake is done again, once for all who wait for it, and
+what the old session refused is sent again; nothing is ever sent again that may have been executed.
+
+Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from anywire.errors import AnywireError, ConnectFailed, TransportBroken, TransportClosed
+from anywire.protocol.http.client import Reading
+from anywire.protocol.http.reconnect import Reconnect
+from anywire.protocol.retry import is_read_only
+from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
+from anywire.transport.http_exchange import AiohttpExchange, Exchange
+from anywire.transport.http_request import Asker, HttpSession, Reply, TokenHook
+from anywire.wire.codec import encode, encode_batch
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import (
+    Batch,
+    Fault,
+    Message,
+    Notification,
+    Request,
+    Response,
+    create_notification,
+    id_key,
+)
+from anywire.wire.peer import read_cancel
+
+__all__ = ("HttpClientTransport",)
+
+_log = logging.getLogger("anywire.http")
+
+_INITIALIZED: Final = "notifications/initialized"
+_RENEWAL_ID: Final = b'"anywire-renewal"'
+# What a request that can be sent again is given when the server is away, in tries.
+_TRIES: Final = 6
+_GOODBYE_SECONDS: Final = 2.0
+
+
+class HttpClientTransport:
+    """A conversation with a server at one URL.  See `anywire.transport.contract.Transport`.
+
+    `headers` go on every request, `hook` gives more for each.  A request that cannot have an answer
+    any more is reported by `on_failed`, with the HTTP status, the content type and the first bytes
+    where there are any.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        hook: TokenHook | None = None,
+        exchange: Callable[[], Exchange] | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.callbacks = Callbacks()
+        #: What this wire is called in errors.
+        self.name = url
+        self._limits = limits
+        self._new_exchange = exchange or (lambda: AiohttpExchange(limits))
+        self._asker = Asker(url, dict(headers or {}), hook, limits)
+        self._session = HttpSession()
+        self._initialize: Request | None = None
+        self._posts: dict[bytes, asyncio.Task[None]] = {}
+        self._notes: set[asyncio.Task[None]] = set()
+        self._listening: asyncio.Task[None] | None = None
+        self._renewing: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<HttpClientTransport {self.name}, {len(self._posts)} requests>"
+
+    @property
+    def closed(self) -> bool:
+        """True from the moment `close()` was called."""
+        return self._closing is not None
+
+    async def start(self) -> None:
+        """Be ready to send; the first message shows whether anybody is there."""
+        self._asker.exchange = self._new_exchange()
+
+    # Sending.
+
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send without waiting for the answer."""
+        self.begin(message)
+
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send; what wants no reply has arrived when this returns."""
+        task = self.begin(message)
+        if not isinstance(message, Request | Batch):
+            await asyncio.shield(task)
+
+    def begin(self, message: Message | Batch) -> asyncio.Task[None]:
+        """Send in a task that ends when everything that the server answers has been received."""
+        refuse_when_closed(self.closed, self.name)
+        if isinstance(message, Request):
+            task = self._task(self._ask(message))
+            self._posts[id_key(message.id)] = task
+            return task
+        task = self._task(self._tell(message))
+        self._notes.add(task)
+        task.add_done_callback(self._notes.discard)
+        return task
+
+    def _task(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.get_running_loop().create_task(coroutine)
+
+    async def _ask(self, request: Request) -> None:
+        """Send a request until it is answered or cannot be; report the latter."""
+        if request.method == "initialize":
+            self._initialize, self._session = request, HttpSession()
+        try:
+            reply = await self._ask_until_answered(request)
+        except AnywireError as error:
+            call_back(self.callbacks.on_failed, request.id, error)
+        else:
+            if request.method == "initialize":
+                self._session = HttpSession.opened(reply)
+            self._receive(reply.message)
+        finally:
+            self._posts.pop(id_key(request.id), None)
+
+    async def _ask_until_answered(self, request: Request) -> Reply:
+        """Send again what cannot have been executed, or only reads, within bounds."""
+        body, tries, renewed = encode(request), 0, False
+        while True:
+            tries += 1
+            session = self._session
+            try:
+                reply = await self._asker.ask(request.id, body, session, self._receive)
+            except (ConnectFailed, TransportBroken) as error:
+                sent = not isinstance(error, ConnectFailed)
+                first = request.method == "initialize"
+                if tries >= _TRIES or first or (sent and not is_read_only(request.method)):
+                    raise
+                await asyncio.sleep(min(0.1 * 2**tries, 2.0))
+                continue
+            if reply is not None:
+                return reply
+            if renewed:
+                raise TransportBroken(f"{self.name}: a new session was refused as well")
+            renewed = True
+            await self._renew(session)
+
+    async def _tell(self, message: Message | Batch) -> None:
+        """Send what wants no reply; a batch may have replies, which are received."""
+        cancelled = read_cancel(message) if isinstance(message, Notification) else None
+        body = encode_batch_of(message) if isinstance(message, Batch) else encode(message)
+        try:
+            if not await self._asker.tell(body, self._session, self._receive):
+                await self._renew(self._session)
+                await self._asker.tell(body, self._session, self._receive)
+        except AnywireError as error:
+            call_back(self.callbacks.on_error, error)
+            return
+        finally:
+            abandoned = self._posts.pop(cancelled.key, None) if cancelled is not None else None
+            if abandoned is not None:
+                abandoned.cancel()
+        if isinstance(message, Notification) and message.method == _INITIALIZED:
+            self._listen()
+
+    # Receiving.
+
+    def _receive(self, message: Message | Batch | Fault) -> None:
+        if isinstance(message, Fault):
+            call_back(self.callbacks.on_error, message)
+        else:
+            call_back(self.callbacks.on_message, message)
+
+    def _listen(self) -> None:
+        """Open the general stream, if the server has one."""
+        if self._listening is not None:
+            self._listening.cancel()
+        self._listening = self._task(self._keep_listening(self._session))
+
+    async def _keep_listening(self, session: HttpSession) -> None:
+        policy, last_event_id, retry = Reconnect(self._limits), "", None
+
+        def received(message: Message | Batch | Fault) -> None:
+            policy.delivered()
+            self._receive(message)
+
+        while not self.closed:
+            try:
+                end = await self._asker.listen(session, last_event_id, received)
+            except AnywireError as error:
+                _log.info("%s: the general stream was lost: %s", self.name, error)
+            else:
+                if end.reading is Reading.NOT_OFFERED:
+                    return
+                if end.reading is Reading.SESSION_GONE:
+                    await self._renew_quietly(session)
+                    return
+                last_event_id, retry = end.last_event_id, end.retry
+            await asyncio.sleep(policy.delay(random.random(), retry))  # noqa: S311 it spreads load, no more
+
+    # The session.
+
+    async def _renew(self, session: HttpSession) -> None:
+        """Shake hands again, once for all who found the session gone."""
+        if self._session is not session:
+            return
+        if self._renewing is None:
+            self._renewing = self._task(self._shake_hands_again())
+            self._renewing.add_done_callback(self._renewed)
+        await asyncio.shield(self._renewing)
+
+    def _renewed(self, task: asyncio.Task[None]) -> None:
+        self._renewing = None
+        if not task.cancelled():
+            task.exception()  # whoever waits has it; nobody may wait any more
+
+    async def _renew_quietly(self, session: HttpSession) -> None:
+        with contextlib.suppress(AnywireError):
+            await self._renew(session)
+
+    async def _shake_hands_again(self) -> None:
+        if self._initialize is None:
+            raise TransportClosed(f"{self.name}: the session is gone, and there was no handshake to repeat")
+        request = msgspec.structs.replace(self._initialize, id=_RENEWAL_ID, frame=b"")
+        reply = await self._asker.ask(request.id, encode(request), HttpSession(), self._receive)
+        if reply is None or not isinstance(reply.message, Response):
+            raise TransportBroken(f"{self.name}: the session is gone and a new handshake was refused")
+        self._session = HttpSession.opened(reply)
+        _log.info("%s: the session was gone; a new one has been opened", self.name)
+        await self._asker.tell(encode(create_notification(_INITIALIZED)), self._session, self._receive)
+        self._listen()
+
+    # The end.
+
+    async def close(self) -> None:
+        """Send what is being sent, end the session, close all connections."""
+        if self._closing is None:
+            self._closing = self._task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        tasks = [*self._posts.values(), self._listening, self._renewing]
+        for task in tasks:
+            if task is not None:
+                task.cancel()
+        if self._notes:
+            await asyncio.wait(self._notes, timeout=_GOODBYE_SECONDS)
+        with contextlib.suppress(AnywireError, TimeoutError):
+            async with asyncio.timeout(_GOODBYE_SECONDS):
+                await self._asker.end(self._session)
+        waited = [task for task in [*tasks, *self._notes] if task is not None]
+        for task in self._notes:
+            task.cancel()
+        await asyncio.gather(*waited, return_exceptions=True)
+        if self._asker.exchange is not None:
+            await self._asker.exchange.close()
+        call_back(self.callbacks.on_close, None)
+
+
+def encode_batch_of(batch: Batch) -> bytes:
+    """Write a batch as it came, or its messages as one array."""
+    return batch.frame or encode_batch([item for item in batch.items if not isinstance(item, Fault)])

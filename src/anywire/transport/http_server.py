@@ -1,0 +1,334 @@
+"""A server of Streamable HTTP as an ASGI application.
+
+It performs the verdicts of `anywire.protocol.http.server` and takes no decision of its own.  Mount it
+under any prefix of any ASGI framework, or run it with any ASGI server; the path it is mounted at is
+served with and without a slash at the end.  It needs no lifespan and takes part in one.
+
+Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from typing import Any, TypeAlias
+
+from anywire.protocol.http.guard import Guard
+from anywire.protocol.http.media import EVENT_STREAM, JSON
+from anywire.protocol.http.server import (
+    AnswerNow,
+    Deliver,
+    EndSession,
+    Head,
+    OpenSession,
+    OpenStream,
+    ReadBody,
+    Reject,
+    check_head,
+    read_post,
+    too_large,
+    too_many_sessions,
+    unknown_session,
+)
+from anywire.transport.contract import Accept
+from anywire.transport.http_session import HttpServerTransport
+from anywire.transport.http_sessions import HttpSessions
+from anywire.transport.http_stream import OutgoingStream
+from anywire.wire.codec import encode
+from anywire.wire.event_stream import encode_comment, encode_event
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+
+__all__ = ("HttpListener",)
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+_STREAM_HEADERS = [
+    (b"content-type", EVENT_STREAM.encode()),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class HttpListener:
+    """Accepts conversations over HTTP; an ASGI 3 application and a `Listener` in one.
+
+    `accept` is given each new session; `serves` says whether its server has a method.  `path` limits
+    what is answered to one path (and the same with a slash), None answers wherever it is mounted.
+    """
+
+    def __init__(
+        self,
+        accept: Accept,
+        serves: Callable[[str], bool],
+        *,
+        guard: Guard | None = None,
+        path: str | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self._accept = accept
+        self._serves = serves
+        self._guard = guard or Guard.for_bind("127.0.0.1")
+        self._path = None if path is None else "/" + path.strip("/")
+        self._limits = limits
+        #: The sessions that live.
+        self.sessions = HttpSessions(limits)
+
+    async def close(self) -> None:
+        """End all sessions.  Idempotent."""
+        self.sessions.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the lifespan of the process."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            await _Exchange(self, receive, send).answer(scope)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.close()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    def is_here(self, path: str) -> bool:
+        """Say whether a path is the one that is served."""
+        return self._path is None or (path.rstrip("/") or "/") == (self._path.rstrip("/") or "/")
+
+    def check(self, head: Head) -> Reject | ReadBody | OpenStream | EndSession:
+        """Decide what can be decided without the body."""
+        return check_head(head, self._guard)
+
+    def read(self, head: Head, body: bytes) -> Reject | OpenSession | Deliver | AnswerNow:
+        """Decide what a body means."""
+        return read_post(head, body, serves=self._serves, limits=self._limits)
+
+    def accept(self, session: HttpServerTransport) -> None:
+        """Hand a new session to whoever serves it."""
+        self._accept(session)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        return self._limits
+
+
+class _Exchange:
+    """One HTTP request and its response."""
+
+    def __init__(self, listener: HttpListener, receive: Receive, send: Send) -> None:
+        self._listener = listener
+        self._limits = listener.limits
+        self._receive = receive
+        self._send = send
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def answer(self, scope: Scope) -> None:
+        """Answer the request; returns when the response is complete or the client has gone."""
+        try:
+            await self._answer(scope)
+        finally:
+            if self._watcher is not None:
+                self._watcher.cancel()
+
+    async def _answer(self, scope: Scope) -> None:
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if not self._listener.is_here(path):
+            await self._respond(404, b"", None)
+            return
+        head = Head(scope["method"], _headers(scope))
+        verdict = self._listener.check(head)
+        match verdict:
+            case Reject():
+                await self._reject(verdict)
+            case ReadBody():
+                await self._post(head, verdict)
+            case OpenStream():
+                await self._get(verdict)
+            case EndSession():
+                found = self._listener.sessions.end(verdict.session_id)
+                await (self._respond(204, b"", None) if found else self._reject(unknown_session()))
+
+    async def _post(self, head: Head, shapes: ReadBody) -> None:
+        body = await self._body(head)
+        if body is None:
+            return
+        verdict = self._listener.read(head, body)
+        match verdict:
+            case Reject():
+                await self._reject(verdict)
+            case AnswerNow():
+                await self._respond(200, encode(verdict.error), JSON)
+            case OpenSession():
+                session = self._listener.sessions.create()
+                if session is None:
+                    await self._reject(too_many_sessions())
+                    return
+                self._listener.accept(session)
+                await self._reply(session, session.deliver(verdict.request), shapes, session.id)
+            case Deliver():
+                session = self._listener.sessions.find(verdict.session_id)
+                if session is None:
+                    await self._reject(unknown_session())
+                    return
+                await self._reply(session, session.deliver(verdict.message), shapes, None)
+
+    async def _body(self, head: Head) -> bytes | None:
+        """Read the body; None when it is refused (which has been answered) or the client has gone."""
+        limit = self._limits.body_bytes
+        length = head.headers.get("content-length", "")
+        if length.isdigit() and int(length) > limit:
+            await self._reject(too_large(limit))
+            return None
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                return None
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if size > limit:
+                await self._reject(too_large(limit))
+                return None
+            chunks.append(chunk)
+            if not message.get("more_body"):
+                return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    async def _reply(
+        self,
+        session: HttpServerTransport,
+        stream: OutgoingStream | None,
+        shapes: ReadBody,
+        new_id: str | None,
+    ) -> None:
+        """Answer a POST: 202, one JSON text, or an event stream when something must precede the reply."""
+        headers = [(b"mcp-session-id", new_id.encode())] if new_id else []
+        if stream is None:
+            await self._respond(202, b"", None)
+            return
+        with self._reading(session, stream) as ticket:
+            if not stream.ended:
+                await asyncio.sleep(0)  # a handler that does not wait is done by now
+            if not stream.ended and not await self._decided(stream, ticket, shapes):
+                return
+            if stream.cancelled and stream.ended:
+                await self._respond(202, b"", None, headers)
+            elif shapes.json and (not shapes.stream or (stream.ended and len(stream) <= 1)):
+                await self._respond_last(session, stream, ticket, headers)
+            else:
+                await self._stream(session, stream, ticket, headers, prime=shapes.prime)
+
+    async def _decided(self, stream: OutgoingStream, ticket: int, shapes: ReadBody) -> bool:
+        """Wait until the shape of the answer is clear; say whether the client is still there."""
+        self._watch(stream, ticket)
+        if not shapes.stream:
+            return await stream.until_ended(ticket)
+        return await stream.wait(ticket, self._limits.stream_open_seconds)
+
+    async def _respond_last(
+        self, session: HttpServerTransport, stream: OutgoingStream, ticket: int, headers: Headers
+    ) -> None:
+        """Answer with the reply alone; what belonged to the request before it is left out."""
+        event = stream.take(ticket)
+        while len(stream):
+            event = stream.take(ticket)
+        if event is None:  # the session ended meanwhile
+            await self._reject(unknown_session())
+        else:
+            await self._respond(200, event.data, JSON, headers)
+
+    async def _get(self, verdict: OpenStream) -> None:
+        session = self._listener.sessions.find(verdict.session_id)
+        if session is None:
+            await self._reject(unknown_session())
+            return
+        resumed = session.resume(verdict.last_event_id) if verdict.last_event_id else None
+        stream = resumed or session.general()  # what was missed may be gone; what is to come is not
+        with self._reading(session, stream) as ticket:
+            await self._stream(session, stream, ticket, [], prime=verdict.prime and resumed is None)
+
+    async def _stream(
+        self,
+        session: HttpServerTransport,
+        stream: OutgoingStream,
+        ticket: int,
+        headers: Headers,
+        *,
+        prime: bool,
+    ) -> None:
+        """Send a stream's events until it ends, another reader takes over, or the client goes.
+
+        In this era a disconnect cancels nothing: the client may come back for its reply.
+        """
+        self._watch(stream, ticket)
+        await self._start(200, [*_STREAM_HEADERS, *headers])
+        await self._more(encode_event(b"", id=stream.start_id) if prime else encode_comment())
+        while True:
+            while (event := stream.take(ticket)) is not None:
+                await self._more(encode_event(event.data, id=event.id, event="message"))
+            if stream.ended:
+                break
+            if not await stream.wait(ticket, self._limits.keep_alive_seconds):
+                break
+            if not len(stream) and not stream.ended:
+                await self._more(encode_comment("keep-alive"))
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    @contextlib.contextmanager
+    def _reading(self, session: HttpServerTransport, stream: OutgoingStream) -> Generator[int]:
+        """Be the reader of a stream for a while."""
+        ticket = stream.begin_reading()
+        try:
+            yield ticket
+        finally:
+            stream.stop_reading(ticket)
+            session.finished(stream)
+
+    def _watch(self, stream: OutgoingStream, ticket: int) -> None:
+        """From now on, stop reading the stream when the client disconnects."""
+        if self._watcher is None:
+            self._watcher = asyncio.get_running_loop().create_task(self._until_disconnected(stream, ticket))
+
+    async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        stream.stop_reading(ticket)
+
+    # Sending.
+
+    async def _reject(self, verdict: Reject) -> None:
+        headers = [(b"allow", verdict.allow.encode())] if verdict.allow else []
+        await self._respond(verdict.status, encode(verdict.error), JSON, headers)
+
+    async def _respond(
+        self, status: int, body: bytes, media: str | None, headers: Headers | None = None
+    ) -> None:
+        typed = [(b"content-type", media.encode())] if media else []
+        length = [(b"content-length", b"%d" % len(body))] if status != 204 else []
+        await self._start(status, [*typed, *length, *(headers or [])])
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _start(self, status: int, headers: Headers) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def _more(self, data: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """Decode headers; those that occur twice are joined, as RFC 9110 has it."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    return headers
