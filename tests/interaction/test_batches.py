@@ -82,7 +82,10 @@ async def test_a_batch_waits_for_its_slowest_and_nothing_else_does(wire: str) ->
 
         await peer.expect(result(3, {}), [result(4, {})])
         gate.open()
-        assert sorted(await peer.receive(), key=lambda reply: reply["id"]) == [text(1, "waited"), result(2, {})]
+        assert sorted(await peer.receive(), key=lambda reply: reply["id"]) == [
+            text(1, "waited"),
+            result(2, {}),
+        ]
 
 
 @over_each_wire
@@ -103,7 +106,9 @@ async def test_invalid_items_fail_alone(wire: str) -> None:
         replies = await peer.receive()
 
         codes = [(reply["id"], reply.get("error", {}).get("code")) for reply in replies]
-        assert sorted(codes, key=str) == sorted([(None, -32600), (1, None), (2, -32600), (None, -32600)], key=str)
+        assert sorted(codes, key=str) == sorted(
+            [(None, -32600), (1, None), (2, -32600), (None, -32600)], key=str
+        )
 
 
 @over_each_raw_wire
@@ -135,7 +140,9 @@ async def test_initialize_inside_a_batch_is_refused(wire: str) -> None:
 async def test_elsewhere_a_batch_is_one_error(wire: str, revision: str | None) -> None:
     """Answered at once, whatever it holds; nothing of it is done."""
     async with talk(Server("s"), wire, revision) as peer:
-        await peer.send([ask(1), ask(2, "initialize", {"protocolVersion": "2025-03-26"}), tell("notifications/x")])
+        await peer.send(
+            [ask(1), ask(2, "initialize", {"protocolVersion": "2025-03-26"}), tell("notifications/x")]
+        )
         await peer.ask(3, "ping")
 
         refused = await peer.receive()
@@ -207,7 +214,10 @@ async def test_a_refusal_beside_a_batch_is_not_taken_for_its_reply(wire: str) ->
 
         await peer.expect(error(1, -32600, "Invalid Request: a request with the id 1 is in flight already"))
         gate.open()
-        assert sorted(await peer.receive(), key=lambda reply: reply["id"]) == [text(1, "waited"), result(2, {})]
+        assert sorted(await peer.receive(), key=lambda reply: reply["id"]) == [
+            text(1, "waited"),
+            result(2, {}),
+        ]
 
 
 @over_each_raw_wire
@@ -221,7 +231,10 @@ async def test_a_fault_beside_a_batch_is_not_taken_for_its_reply(wire: str) -> N
 
         assert (await peer.receive())["error"]["code"] == -32600
         gate.open()
-        assert sorted(await peer.receive(), key=lambda reply: reply["id"]) == [text(1, "waited"), result(2, {})]
+        assert sorted(await peer.receive(), key=lambda reply: reply["id"]) == [
+            text(1, "waited"),
+            result(2, {}),
+        ]
 
 
 @over_each_wire
@@ -251,8 +264,7 @@ async def test_two_batches_are_answered_each_by_its_own_array(wire: str) -> None
         assert ids(await peer.receive()) == [1, 2]
 
 
-async def test_a_batch_in_flight_at_the_end_is_answered(
-) -> None:
+async def test_a_batch_in_flight_at_the_end_is_answered() -> None:
     """The client sends no more, but its batch is finished first."""
     gate = Gate()
     async with talk(gated(gate), "newline", BATCH_REVISION) as peer:
@@ -267,5 +279,3 @@ async def test_a_batch_in_flight_at_the_end_is_answered(
 
 def ids(replies: list[dict[str, Any]]) -> list[int]:
     return sorted(reply["id"] for reply in replies)
-
-

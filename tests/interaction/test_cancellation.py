@@ -36,7 +36,11 @@ class Watched:
 @over_each_wire
 @pytest.mark.parametrize(
     ("reason", "told"),
-    [({"reason": "changed my mind"}, "changed my mind"), ({}, "cancelled by client"), ({"reason": 5}, "cancelled by client")],
+    [
+        ({"reason": "changed my mind"}, "changed my mind"),
+        ({}, "cancelled by client"),
+        ({"reason": 5}, "cancelled by client"),
+    ],
 )
 async def test_cancelling_stops_the_handler_and_is_not_answered(
     wire: str, reason: dict[str, object], told: str

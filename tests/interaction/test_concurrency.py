@@ -75,7 +75,9 @@ async def test_sixty_four_calls_run_at_once(wire: str) -> None:
             await peer.call(number, "meet", {"number": number})
 
         replies = await peer.receive_many(64)
-        assert sorted(replies, key=lambda reply: reply["id"]) == [text(number, str(number)) for number in range(64)]
+        assert sorted(replies, key=lambda reply: reply["id"]) == [
+            text(number, str(number)) for number in range(64)
+        ]
 
 
 @over_each_wire
@@ -191,7 +193,10 @@ async def test_a_timeout_in_a_handler_is_its_own_error() -> None:
         await peer.call(2, "caught")
 
         replies = {reply["id"]: reply["result"] for reply in await peer.receive_many(2)}
-        assert replies[1] == {"content": [{"type": "text", "text": "Error in tool 'late': TimeoutError"}], "isError": True}
+        assert replies[1] == {
+            "content": [{"type": "text", "text": "Error in tool 'late': TimeoutError"}],
+            "isError": True,
+        }
         assert replies[2] == {"content": [{"type": "text", "text": "caught"}]}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from anywire import Server
@@ -78,7 +80,8 @@ async def test_a_notification_is_never_answered(wire: str, method: str) -> None:
 async def test_a_cancellation_that_means_nothing_is_ignored(wire: str) -> None:
     """Unknown ids, no id, ids that are none, no params."""
     async with talk(Server("s"), wire) as peer:
-        for params in ({"requestId": 99}, {"requestId": None}, {"requestId": {"x": 1}}, {}, [], None):
+        odd: list[Any] = [{"requestId": 99}, {"requestId": None}, {"requestId": {"x": 1}}, {}, [], None]
+        for params in odd:
             await peer.notify("notifications/cancelled", params)
         await peer.expect_silence()
         await peer.ask(1, "ping")
@@ -173,7 +176,9 @@ async def test_a_second_request_under_an_id_in_flight_is_refused(wire: str) -> N
 async def test_a_malformed_message_is_answered_and_the_next_works(wire: str, revision: str) -> None:
     """Nothing is known of its id: null where the revision wants one, else left out."""
     async with talk(Server("s"), wire, revision) as peer:
-        await peer.send_bytes(framed(wire, b"{not json}") + framed(wire, b'{"jsonrpc":"2.0","id":1,"method":"ping"}'))
+        await peer.send_bytes(
+            framed(wire, b"{not json}") + framed(wire, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+        )
 
         fault = await peer.receive()
 

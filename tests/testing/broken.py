@@ -14,6 +14,7 @@ from anywire.errors import TransportClosed
 from anywire.testing.byte_wire import ByteTransport
 from anywire.testing.streams import StreamsClient, StreamsServer
 from anywire.testing.transport_kit import Factory, Pair
+from anywire.transport.contract import call_back
 from anywire.transport.memory import MemoryTransport
 from anywire.wire.codec import encode
 from anywire.wire.framing import Framing
@@ -21,20 +22,43 @@ from anywire.wire.limits import DEFAULT_LIMITS
 from anywire.wire.message import Batch, Message, Notification
 
 
-class HandsOverBeforeStart(MemoryTransport):
+class Sound(MemoryTransport):
+    """A sound transport whose calls of callbacks can be tampered with."""
+
+    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
+        call_back(callback, *arguments)
+
+    def _deliver(self) -> None:
+        self._scheduled = False
+        for _ in range(len(self._inbox)):
+            if self._inbox:
+                self._call(self.callbacks.on_message, self._inbox.popleft())
+        self._room.set()
+        if self._inbox:
+            self._schedule()
+        elif self._ended and not self._closed:
+            self._ended = False
+            self._call(self.callbacks.on_end)
+
+    def _fire_close(self) -> None:
+        self._call(self.callbacks.on_close, None)
+        self._close_fired.set()
+
+
+class HandsOverBeforeStart(Sound):
     def take(self, message: Message | Batch) -> None:
         self._started = True
         super().take(message)
 
 
-class Overtakes(MemoryTransport):
+class Overtakes(Sound):
     def take(self, message: Message | Batch) -> None:
         super().take(message)
         if len(self._inbox) == 2:
             self._inbox.rotate()
 
 
-class Loses(MemoryTransport):
+class Loses(Sound):
     taken = 0
 
     def take(self, message: Message | Batch) -> None:
@@ -43,7 +67,7 @@ class Loses(MemoryTransport):
             super().take(message)
 
 
-class Repeats(MemoryTransport):
+class Repeats(Sound):
     taken = 0
 
     def take(self, message: Message | Batch) -> None:
@@ -53,38 +77,38 @@ class Repeats(MemoryTransport):
             super().take(message)
 
 
-class CutsBatches(MemoryTransport):
+class CutsBatches(Sound):
     def take(self, message: Message | Batch) -> None:
         super().take(Batch(message.items[:2]) if isinstance(message, Batch) else message)
 
 
-class LosesLarge(MemoryTransport):
+class LosesLarge(Sound):
     def take(self, message: Message | Batch) -> None:
         if isinstance(message, Batch) or len(encode(message)) < 1_000_000:
             super().take(message)
 
 
-class Rewrites(MemoryTransport):
+class Rewrites(Sound):
     def take(self, message: Message | Batch) -> None:
         if isinstance(message, Notification) and message.frame:
             message = msgspec.structs.replace(message, frame=b"")
         super().take(message)
 
 
-class WritesAscii(MemoryTransport):
+class WritesAscii(Sound):
     def take(self, message: Message | Batch) -> None:
         if isinstance(message, Notification) and message.params is not None and not message.params.isascii():
             message = Notification(message.method, message.params.decode().encode("ascii", "replace"))
         super().take(message)
 
 
-class Overflows(MemoryTransport):
+class Overflows(Sound):
     def take(self, message: Message | Batch) -> None:
         if len(self._inbox) < 5_000:
             super().take(message)
 
 
-class CallsInside(MemoryTransport):
+class CallsInside(Sound):
     """Hands over within `post()`, so that two ends that answer each other recurse."""
 
     def _schedule(self) -> None:
@@ -97,7 +121,7 @@ class CallsInside(MemoryTransport):
         super()._deliver()
 
 
-class CallsFromAThread(MemoryTransport):
+class CallsFromAThread(Sound):
     def _deliver(self) -> None:
         thread = threading.Thread(target=super()._deliver)
         thread.start()
@@ -108,7 +132,7 @@ class CallsFromAThread(MemoryTransport):
             super()._schedule()
 
 
-class SwallowsFaults(MemoryTransport):
+class SwallowsFaults(Sound):
     def _call(self, callback: Callable[..., None], *arguments: object) -> None:
         try:
             callback(*arguments)
@@ -116,7 +140,7 @@ class SwallowsFaults(MemoryTransport):
             pass
 
 
-class StopsAtFaults(MemoryTransport):
+class StopsAtFaults(Sound):
     stopped = False
 
     def _call(self, callback: Callable[..., None], *arguments: object) -> None:
@@ -131,7 +155,7 @@ class StopsAtFaults(MemoryTransport):
             super()._call(guarded, *arguments)
 
 
-class DropsAtClose(MemoryTransport):
+class DropsAtClose(Sound):
     async def close(self) -> None:
         assert isinstance(self.other, MemoryTransport)
         if not self._closed:
@@ -139,12 +163,12 @@ class DropsAtClose(MemoryTransport):
         await super().close()
 
 
-class NeverTellsTheEnd(MemoryTransport):
+class NeverTellsTheEnd(Sound):
     def end(self) -> None:
         pass
 
 
-class EndsTwice(MemoryTransport):
+class EndsTwice(Sound):
     def _deliver(self) -> None:
         again = self._ended and not self._inbox
         super()._deliver()
@@ -152,21 +176,21 @@ class EndsTwice(MemoryTransport):
             self._call(self.callbacks.on_end)
 
 
-class SendsAfterTheEnd(MemoryTransport):
+class SendsAfterTheEnd(Sound):
     def _deliver(self) -> None:
         if self._ended and self._inbox:
             self._call(self.callbacks.on_end)
         super()._deliver()
 
 
-class ClosesTwice(MemoryTransport):
+class ClosesTwice(Sound):
     async def close(self) -> None:
         if self._closed:
             self._call(self.callbacks.on_close, None)
         await super().close()
 
 
-class ClosesLater(MemoryTransport):
+class ClosesLater(Sound):
     """`close()` returns before `on_close` has been called."""
 
     def _call(self, callback: Callable[..., None], *arguments: object) -> None:
@@ -176,7 +200,7 @@ class ClosesLater(MemoryTransport):
             super()._call(callback, *arguments)
 
 
-class NeverCloses(MemoryTransport):
+class NeverCloses(Sound):
     """`on_close` is never called."""
 
     def _call(self, callback: Callable[..., None], *arguments: object) -> None:
@@ -184,13 +208,13 @@ class NeverCloses(MemoryTransport):
             super()._call(callback, *arguments)
 
 
-class OpenWhileClosing(MemoryTransport):
+class OpenWhileClosing(Sound):
     @property
     def closed(self) -> bool:
         return False
 
 
-class WaitsForTheFirstCloser(MemoryTransport):
+class WaitsForTheFirstCloser(Sound):
     """What a cancelled closer began is never ended."""
 
     closing = False
@@ -210,13 +234,13 @@ class WaitsForTheFirstCloser(MemoryTransport):
         return self.closing
 
 
-class SendsAfterClose(MemoryTransport):
+class SendsAfterClose(Sound):
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         if not self._closed:
             super().post(message, related)
 
 
-class WrongErrorAfterClose(MemoryTransport):
+class WrongErrorAfterClose(Sound):
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         try:
             super().post(message, related)
@@ -224,7 +248,7 @@ class WrongErrorAfterClose(MemoryTransport):
             raise RuntimeError("closed") from None
 
 
-class CallsAfterClose(MemoryTransport):
+class CallsAfterClose(Sound):
     async def close(self) -> None:
         late = not self._closed
         await super().close()
@@ -232,13 +256,13 @@ class CallsAfterClose(MemoryTransport):
             asyncio.get_running_loop().call_soon(self.callbacks.on_message, Notification("late"))
 
 
-class CannotCloseUnstarted(MemoryTransport):
+class CannotCloseUnstarted(Sound):
     async def close(self) -> None:
         assert self._started, "close() before start()"
         await super().close()
 
 
-class LeavesATask(MemoryTransport):
+class LeavesATask(Sound):
     async def start(self) -> None:
         await super().start()
         self.task = asyncio.get_running_loop().create_task(asyncio.Event().wait())

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from anywire.wire.codec import body, decode, decode_value, encode, encode_batch, fault_from_excerpt
+from anywire.wire.codec import body, decode, decode_value, encode, fault_from_excerpt
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
     NULL_ID,
@@ -259,10 +259,10 @@ def test_a_message_that_was_read_is_written_as_it_came() -> None:
 
 
 def test_messages_are_written_as_one_array() -> None:
-    assert encode_batch([Response(b"1", b"{}"), Notification("x")]) == (
+    assert encode(Batch((Response(b"1", b"{}"), Notification("x")))) == (
         b'[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"x"}]'
     )
-    assert encode_batch([]) == b"[]"
+    assert encode(Batch(())) == b"[]"
 
 
 def test_plain_data_in_the_shape_of_a_message_is_written_as_json() -> None:

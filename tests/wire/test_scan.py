@@ -77,7 +77,7 @@ def test_the_scanner_stops_at_what_does_not_fit_and_keeps_what_it_had(
 
 
 def test_values_are_delimited_and_not_judged() -> None:
-    assert values(b'{"a":nope,"b":[}],"c":"\\x\t"}') == [("a", b"nope"), ("b", b"[}]"), ("c", b'"\\x\t"')]
+    assert values(b'{"a":nope,"b":[nope],"c":"\\x\t"}') == [("a", b"nope"), ("b", b"[nope]"), ("c", b'"\\x\t"')]
 
 
 def test_a_name_that_cannot_be_decoded_is_itself() -> None:
@@ -196,7 +196,7 @@ def test_trouble_is_told_with_its_position(data: bytes, position: int) -> None:
     assert trouble[1] == position
 
 
-@pytest.mark.parametrize("data", [b'["\\ud800"]', b'{"\\udfff\\ud800":1}', b"1e999", b"9" * 5000, b" [] \n"])
+@pytest.mark.parametrize("data", [b'["\\ud800"]', b'{"\\udfff\\ud800":1}', b"1e999", pytest.param(b"9" * 5000, id="5000-digits"), b" [] \n"])
 def test_what_the_grammar_allows_is_no_trouble(data: bytes) -> None:
     assert syntax_error(data) is None
 

@@ -32,7 +32,7 @@ def add_parser(commands: Commands) -> Parser:
         prog="anywire list",
         help="list the tools of a server",
         usage=f"anywire list [options] {TARGET_WORDS}",
-        description="List the tools of a server: name, parameters (optional ones in brackets), what each does.",
+        description="List the tools of a server: name, parameters (optional ones in brackets), purpose.",
         epilog=_EPILOG,
     )
     parser.add_argument("target", nargs="?", metavar="TARGET", help=TARGET_HELP)

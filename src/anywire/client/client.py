@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from anywire._version import __version__
+from anywire.client.holding import let_go, weakly
+from anywire.client.noise import Noise
 from anywire.client.result import ToolResult
 from anywire.errors import (
     AnywireError,
@@ -22,7 +25,7 @@ from anywire.errors import (
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.types.initialize import Implementation, InitializeResult
 from anywire.protocol.types.tools import ListToolsResult, Tool
-from anywire.transport.contract import Transport
+from anywire.transport.contract import Transport, call_back
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
@@ -57,7 +60,10 @@ class Client:
 
     Use it as `async with`, or call `open()` and `close()` from any task.  Each failure raises one
     exception of `anywire.errors`: the server's own error as `PeerError`, a dead child as
-    `ProcessExited`, no answer in time as `DeadlineExceeded`.
+    `ProcessExited`, no answer in time as `DeadlineExceeded`.  What a callback raises goes to the event
+    loop's exception handler and stops nothing.
+
+    A client that was opened and is no longer held by anybody is closed, with a `ResourceWarning`.
     """
 
     def __init__(
@@ -70,7 +76,10 @@ class Client:
         on_notification: Callable[[Notification], None] | None = None,
         explain: Callable[[], str] | None = None,
     ) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._transport = transport
+        #: What the server is called in errors and logs.
+        self.name: str = getattr(transport, "name", "the server")
         self._explain = explain
         self._limits = limits
         self._conversation = ClientConversation(info or Implementation("anywire", __version__))
@@ -81,17 +90,21 @@ class Client:
         self._on_notification = on_notification
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._noise = 0
+        self._noise = Noise(self.name)
         callbacks = transport.callbacks
-        callbacks.on_message = self._on_message
-        callbacks.on_error = self._on_error
-        callbacks.on_failed = self._on_failed
-        callbacks.on_end = self._on_end
-        callbacks.on_close = self._on_close
+        callbacks.on_message = weakly(self._on_message)
+        callbacks.on_error = weakly(self._on_error)
+        callbacks.on_failed = weakly(self._on_failed)
+        callbacks.on_end = weakly(self._on_end)
+        callbacks.on_close = weakly(self._on_close)
 
     def __repr__(self) -> str:
-        return f"<Client {self._conversation.revision or 'not open'}, {self._peer!r}>"
+        return f"<Client of {self.name}, {self._conversation.revision or 'not open'}, {self._peer!r}>"
+
+    def __del__(self) -> None:
+        if self._loop is not None and not self._transport.closed:
+            warnings.warn(f"{self!r} was dropped without being closed", ResourceWarning, 1, self)
+            let_go(self._loop, self._transport)
 
     async def __aenter__(self) -> Client:
         await self.open()
@@ -108,7 +121,7 @@ class Client:
         Raises `ConnectFailed` with the reason, `ProcessExited` for a child that left, `PeerError` when
         the server refused.  A client is opened once.
         """
-        if self._loop is not None:
+        if self._loop is not None or self._transport.closed:
             raise SessionError("a client is opened once; make another with connect()")
         self._loop = asyncio.get_running_loop()
         try:
@@ -117,7 +130,7 @@ class Client:
         except DeadlineExceeded as error:
             await self.close()
             reason = f": {self._explain()}" if self._explain is not None else ""
-            raise ConnectFailed(f"{error}{reason}") from error
+            raise ConnectFailed(f"{self.name}: {error}{reason}") from error
         except BaseException:
             await self.close()
             raise
@@ -128,7 +141,8 @@ class Client:
         try:
             self._conversation.initialized(result)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise RemoteProtocolError(f"the answer to initialize cannot be used: {error}") from error
+            message = f"{self.name}: the answer to initialize cannot be used: {error}"
+            raise RemoteProtocolError(message) from error
         await self.notify("notifications/initialized")
 
     async def close(self) -> None:
@@ -173,7 +187,7 @@ class Client:
         try:
             return decode_value(raw, Tool)
         except msgspec.MsgspecError as error:
-            _log.warning("a tool of the server cannot be used: %s: %s", error, bytes(raw)[:200])
+            _log.warning("%s: a tool that cannot be used: %s: %s", self.name, error, bytes(raw)[:200])
             return None
 
     async def call_tool(
@@ -186,7 +200,8 @@ class Client:
     ) -> ToolResult:
         """Call a tool; a tool that failed is a result with `is_error`, not an exception.
 
-        `timeout` is in seconds without answer or progress (default: `Limits.request_seconds`).
+        `timeout` is in seconds without answer or progress (default: `Limits.request_seconds` of the
+        client).
         """
         params = encode_value({"name": name, "arguments": arguments or {}})
         raw = await self.request("tools/call", params, timeout=timeout, on_progress=on_progress)
@@ -209,12 +224,13 @@ class Client:
         """
         if self._loop is None:
             raise SessionError("the client has not been opened")
+        total = self._limits.request_total_seconds
         request = self._peer.request(
             method,
             encode_value(params) if isinstance(params, Mapping) else params,
             self._loop.time(),
             timeout=self._limits.request_seconds if timeout is None else timeout,
-            total=self._limits.request_total_seconds,
+            total=total if timeout is None else max(timeout, total),
             progress=method != "initialize",
         )
         future: asyncio.Future[bytes] = self._loop.create_future()
@@ -222,7 +238,8 @@ class Client:
         if on_progress is not None:
             self._progress[request.id] = on_progress
         try:
-            await self._transport.send(request)
+            # Not `send`: waiting for room would be waiting without a clock, and the answer is waited for.
+            self._transport.post(request)
             self._watch_the_clock()
             return await future
         except BaseException as error:
@@ -271,7 +288,7 @@ class Client:
             case Refused():
                 self._transport.post(event.reply)
             case Unmatched():
-                _log.info("a reply that answers nothing: %s", event.message.frame[:200])
+                _log.info("%s: a reply that answers nothing: %s", self.name, event.message.frame[:200])
             case _:
                 pass
 
@@ -282,7 +299,7 @@ class Client:
         if future is None or future.done():
             return
         if isinstance(settled.outcome, AnywireError):
-            future.set_exception(settled.outcome)
+            future.set_exception(_own(settled.outcome))
         else:
             future.set_result(settled.outcome)
 
@@ -293,16 +310,18 @@ class Client:
                 params = decode_value(event.params, _ProgressParams)
             except msgspec.MsgspecError:
                 return
-            callback(params.progress, params.total, params.message)
+            call_back(callback, params.progress, params.total, params.message)
 
     def _notified(self, message: Notification) -> None:
         if message.method == "notifications/message" and self._on_log is not None:
             try:
-                self._on_log(decode_value(message.params or b"{}", dict[str, Any]))
+                params = decode_value(message.params or b"{}", dict[str, Any])
             except msgspec.MsgspecError:
-                _log.info("a log message that cannot be read: %s", message.frame[:200])
+                _log.info("%s: a log message that cannot be read: %s", self.name, message.frame[:200])
+            else:
+                call_back(self._on_log, params)
         if self._on_notification is not None:
-            self._on_notification(message)
+            call_back(self._on_notification, message)
 
     def _answer(self, request: Request) -> None:
         """Answer a request of the server's: `ping` always, nothing else is offered."""
@@ -317,17 +336,13 @@ class Client:
 
     def _on_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
-            _log.warning("%s", error)
+            _log.warning("%s: %s", self.name, error)
             return
         settled = self._peer.receive_fault(error)
         if settled is not None:
             self._settle(settled)
-            return
-        self._noise += 1
-        if self._noise == 1:
-            _log.warning(
-                "the server wrote something that is no message: %s: %s", error.reason, error.data[:200]
-            )
+        else:
+            self._noise.hear(error)
 
     def _on_failed(self, id: bytes, error: AnywireError) -> None:
         settled = self._peer.fail(id_key(id), error)
@@ -336,10 +351,11 @@ class Client:
 
     def _on_end(self) -> None:
         """The server sends no more: nothing that waits will be answered."""
-        self._on_close(TransportClosed("the server closed the connection"))
+        self._on_close(TransportClosed(f"{self.name} closed the connection"))
 
     def _on_close(self, error: AnywireError | None) -> None:
-        for settled in self._peer.close(error):
+        self._noise.end()
+        for settled in self._peer.close(error or TransportClosed(f"the connection to {self.name} is closed")):
             self._settle(settled)
 
     # Time.
@@ -352,7 +368,7 @@ class Client:
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = deadline
-        self._timer = self._loop.call_at(deadline, self._tick)
+        self._timer = self._loop.call_at(deadline, weakly(self._tick))
 
     def _tick(self) -> None:
         assert self._loop is not None
@@ -360,3 +376,11 @@ class Client:
         for settled in self._peer.tick(self._loop.time()):
             self._settle(settled)
         self._watch_the_clock()
+
+
+def _own(error: AnywireError) -> AnywireError:
+    """Return a copy, for the one task that raises it: each raise adds to what is raised."""
+    copy = type(error).__new__(type(error), *error.args)
+    copy.__dict__.update(error.__dict__)
+    copy.__cause__ = error.__cause__
+    return copy

@@ -52,8 +52,9 @@ def connect(
     * A sequence of strings is a command line, run without a shell, in `cwd`, with `env` merged over a
       small base environment (`inherit_env`: over the whole of ours).  Its framing is found out unless
       it is given.
-    * An `http://` or `https://` URL is a server of Streamable HTTP; `headers` go on every request,
-      `hook` is awaited before each and gives more.
+    * An `http://` or `https://` URL is a server of Streamable HTTP, or of the old HTTP+SSE if it
+      answers no POST; `sse+http://` says that it is the latter.  `headers` go on every request, `hook`
+      is awaited before each and gives more.
     * A `Server` is served in this process.
     * A transport is used as it is.
 
@@ -79,13 +80,16 @@ def connect(
 
 
 def _http(url: str, headers: Mapping[str, str] | None, hook: TokenHook | None, limits: Limits) -> Transport:
-    if not url.lower().startswith(("http://", "https://")):
-        raise ConfigError(
-            f"cannot connect to {url!r}: give a list of words, or a URL with http:// or https://"
-        )
-    from anywire.transport.http_client import HttpClientTransport
+    scheme = url.partition("://")[0].lower()
+    if scheme in ("sse+http", "sse+https"):
+        from anywire.transport.sse_client import SseClientTransport
 
-    return HttpClientTransport(url, headers=headers, hook=hook, limits=limits)
+        return SseClientTransport(url[len("sse+") :], headers=headers, hook=hook, limits=limits)
+    if scheme in ("http", "https"):
+        from anywire.transport.http_client import HttpClientTransport
+
+        return HttpClientTransport(url, headers=headers, hook=hook, limits=limits)
+    raise ConfigError(f"cannot connect to {url!r}: give a list of words, or an http:// or https:// URL")
 
 
 def _words(target: object) -> tuple[str, ...]:

@@ -7,13 +7,17 @@ running already.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
+import warnings
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
+from weakref import WeakSet
 
-from anywire.client.client import OnProgress
+from anywire.client.client import Client, OnProgress
 from anywire.client.connect import Target, connect
 from anywire.client.result import ToolResult
+from anywire.errors import SessionError
 from anywire.protocol.types.initialize import InitializeResult
 from anywire.protocol.types.tools import Tool
 
@@ -21,19 +25,21 @@ __all__ = ("SyncClient", "connect_sync")
 
 T = TypeVar("T")
 
+# Tasks that do not end by their cancellation are left behind after so long.
+_WIND_UP_SECONDS = 1.0
+
 
 class SyncClient:
     """A `Client` whose methods return when they are done.  Use it as `with connect_sync(…)`.
 
-    Methods may be called from several threads at once.
+    Methods may be called from several threads at once, but not from a callback.
     """
 
     def __init__(self, target: Target, options: Mapping[str, Any]) -> None:
-        self._loop = asyncio.new_event_loop()
-        # A daemon: a program that forgets to close must still be able to end.
-        self._thread = threading.Thread(target=self._run, name="anywire-client", daemon=True)
-        self._client = connect(target, **options)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
         self._closed = False
+        self._client = connect(target, **options)
 
     def __enter__(self) -> SyncClient:
         return self.open()
@@ -41,9 +47,24 @@ class SyncClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        if self._loop is not None and not self._closed:
+            warnings.warn(f"{self._client!r} was dropped without being closed", ResourceWarning, 1, self)
+            # Whichever thread collects garbage, the client's own perhaps, must not wait for this.
+            if self._thread is not None and self._thread.is_alive():
+                asyncio.run_coroutine_threadsafe(_close_and_stop(self._client, self._loop), self._loop)
+
     def open(self) -> SyncClient:
         """Start the wire and shake hands; see `Client.open`."""
+        if self._loop is not None or self._closed:
+            raise SessionError("a client is opened once; make another with connect_sync()")
+        self._loop = asyncio.new_event_loop()
+        # A daemon: a program that forgets to close must still be able to end.
+        self._thread = threading.Thread(
+            target=_run, args=(self._loop,), name=f"anywire-client {self._client.name}", daemon=True
+        )
         self._thread.start()
+        _open.add(self)
         try:
             self._wait(self._client.open())
         except BaseException:
@@ -55,14 +76,14 @@ class SyncClient:
         """End the conversation, the wire and the thread.  Idempotent."""
         if self._closed:
             return
-        self._closed = True
-        if self._thread.is_alive():
-            try:
+        try:
+            if self._thread is not None and self._thread.is_alive():  # which it is not in a fork
                 self._wait(self._client.close())
-            finally:
+        finally:
+            self._closed = True
+            if self._loop is not None and self._thread is not None and self._thread.is_alive():
                 self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join()
-        self._loop.close()
 
     @property
     def server(self) -> InitializeResult:
@@ -103,18 +124,61 @@ class SyncClient:
         """See `Client.notify`."""
         self._wait(self._client.notify(method, params))
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
-
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run in the client's thread; an interrupt of the caller cancels it there."""
+        """Run in the client's thread; whatever interrupts the caller cancels it there."""
+        refusal = self._why_not()
+        if refusal:
+            coroutine.close()
+            raise SessionError(refusal)
+        assert self._loop is not None
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
-        except KeyboardInterrupt:
+        except BaseException:
             future.cancel()
             raise
+
+    def _why_not(self) -> str:
+        if self._loop is None:
+            return "the client has not been opened"
+        if self._closed:
+            return "the client has been closed"
+        if threading.current_thread() is self._thread:
+            return "a callback cannot wait for the client that is calling it"
+        return ""
+
+
+_open: WeakSet[SyncClient] = WeakSet()
+
+
+@atexit.register
+def _close_what_is_open() -> None:
+    """A program that forgot to close ends its servers in order all the same."""
+    for client in list(_open):
+        client.close()
+
+
+async def _close_and_stop(client: Client, loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        await client.close()
+    finally:
+        loop.stop()
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop until it is stopped, then end what still runs on it."""
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=_WIND_UP_SECONDS))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
 
 
 def connect_sync(target: Target, **options: Any) -> SyncClient:

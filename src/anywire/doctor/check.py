@@ -154,6 +154,13 @@ _ALL: Final = (
         "a tool has no usable input schema",
         'give each tool an inputSchema, a JSON Schema of "type": "object", also where it takes no arguments',
     ),
+    Check(
+        "not-again",
+        _WARNING,
+        "it does not start a second time",
+        "do not leave a lock, a port or a file behind that keeps the next start from working; several "
+        "clients may start the server at once",
+    ),
     Check("noise", _WARNING, "it writes on stdout what is no message", _STDERR_ADVICE),
     Check(
         "header-framing",
@@ -269,7 +276,7 @@ _ALL: Final = (
         "malformed-unanswered",
         _NOTE,
         "it does not say what was wrong with a malformed line",
-        "answer what cannot be parsed with the error -32700, so that the client need not wait for its timeout",
+        "answer what cannot be parsed with the error -32700, so that its client need not wait in vain",
     ),
     Check(
         "big-ids",

@@ -18,7 +18,7 @@ from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION, MCP_PROTOCOL
 from anywire.wire.codec import decode
 from anywire.wire.framing import Framing
 from anywire.wire.message import ErrorResponse, Response
-from anywire.wire.value import decode_value
+from anywire.wire.value import decode_value, encode_value
 
 __all__ = ("first_contact",)
 
@@ -27,6 +27,7 @@ _ALWAYS = (
     "exits-early",
     "echo",
     "buffered",
+    "several-lines",
     "stderr-only",
     "no-answer",
     "silent",
@@ -37,6 +38,11 @@ _ALWAYS = (
     "initialize-result",
     "initialize-revision",
 )
+
+
+class _Who(msgspec.Struct):
+    name: str
+    version: str
 
 
 class _Heard(Enum):
@@ -179,13 +185,10 @@ def _missing(result: dict[str, object]) -> list[str]:
         missing.append("protocolVersion")
     if not isinstance(result.get("capabilities"), dict):
         missing.append("capabilities")
-    info = result.get("serverInfo")
-    if not isinstance(info, dict):
-        missing.append("serverInfo")
-    else:
-        missing += [
-            f"serverInfo.{name}" for name in ("name", "version") if not isinstance(info.get(name), str)
-        ]
+    try:
+        decode_value(encode_value(result.get("serverInfo")), _Who)
+    except msgspec.MsgspecError:
+        missing.append("serverInfo with name and version")
     return missing
 
 

@@ -10,6 +10,7 @@ from anywire._version import __version__
 from anywire.doctor.check import CHECKS, Finding
 from anywire.doctor.patience import Patience
 from anywire.doctor.subject import Reply, Subject
+from anywire.errors import SpawnFailed
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.protocol.types.initialize import Implementation
@@ -20,11 +21,11 @@ from anywire.wire.message import Fault, Notification, Request, Response
 __all__ = ("INITIALIZED", "Broken", "Examination", "Step", "Unfit", "initialize", "shown")
 
 
-class Broken(Exception):  # noqa: N818 a situation, not an error
+class Broken(Exception):
     """The server that was being asked can be asked no more; another one can be started."""
 
 
-class Unfit(Exception):  # noqa: N818 a situation, not an error
+class Unfit(Exception):
     """There is no way to talk with this server: the examination ends."""
 
 
@@ -89,10 +90,16 @@ class Examination:
         """
         if self._subject is not None and self._subject.fit:
             return self._subject
-        subject = await self.start()
+        try:
+            subject = await self.start()
+        except SpawnFailed as error:
+            self.find("not-again", str(error))
+            raise Unfit from error
         id = subject.new_id()
         subject.send(initialize(id))
         if not isinstance(await subject.answer(id, self.patience.start_seconds), Response):
+            how = subject.exit() if subject.gone else "initialize was not answered as it was before"
+            self.find("not-again", how)
             raise Unfit
         subject.send(INITIALIZED)
         subject.fit = True

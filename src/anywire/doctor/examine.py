@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -52,6 +52,12 @@ class Report(msgspec.Struct, frozen=True):
         """Whether nothing is wrong; notes do not count."""
         return all(finding.check.weight is Weight.NOTE for finding in self.findings)
 
+    def without(self, ids: Iterable[str]) -> Report:
+        """Return the report without the findings on these checks."""
+        ignored = frozenset(ids)
+        findings = tuple(finding for finding in self.findings if finding.check.id not in ignored)
+        return msgspec.structs.replace(self, findings=findings)
+
 
 async def examine(
     command: Command,
@@ -80,6 +86,8 @@ async def examine(
                 break
     finally:
         await exam.drop()
+    if reached:
+        made.update(("exits-later", "not-again"))
     made.update(leaving.judge_output(exam))
     order = list(CHECKS)
     findings = sorted(

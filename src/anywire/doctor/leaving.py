@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from anywire.doctor.departure import Leaving
 from anywire.doctor.examination import Examination, shown
-from anywire.doctor.subject import Leaving
 from anywire.wire.message import Fault, FaultKind
 
 __all__ = ("judge_output", "leave")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
+from typing import Literal
 
 import msgspec
 
@@ -19,7 +20,21 @@ _MOST_PAGES = 100
 # So many of one kind are named.
 _NAMED = 5
 
+_CHECKS = (
+    "tools-list",
+    "tools-undeclared",
+    "tool-schema",
+    "tool-name",
+    "tool-duplicate",
+    "tool-description",
+)
+
 _Tool = dict[str, object]
+
+
+class _Schema(msgspec.Struct):
+    type: Literal["object"]
+    properties: dict[str, object] = msgspec.field(default_factory=dict[str, object])
 
 
 class _Page(msgspec.Struct):
@@ -53,7 +68,7 @@ async def _list(exam: Examination, *, declared: bool) -> list[_Tool] | None:
     found: list[_Tool] = []
     params: bytes | None = None
     seen: set[str] = set()
-    for _ in range(_MOST_PAGES):
+    while True:
         began = asyncio.get_running_loop().time()
         reply = await exam.ask(subject, "tools/list", params)
         exam.slowest = max(exam.slowest, (asyncio.get_running_loop().time() - began, "tools/list"))
@@ -65,12 +80,11 @@ async def _list(exam: Examination, *, declared: bool) -> list[_Tool] | None:
         found += page.tools
         if page.cursor is None:
             return found
-        if page.cursor in seen:
-            break
+        if page.cursor in seen or len(seen) > _MOST_PAGES:
+            exam.find("tools-list", f"its pages have no end: the cursor {page.cursor!r} leads on and on")
+            return found
         seen.add(page.cursor)
         params = encode_value({"cursor": page.cursor})
-    exam.find("tools-list", f"its pages have no end; the cursor {page.cursor!r} led nowhere new")
-    return found
 
 
 def _read(result: bytes) -> _Page | None:
@@ -107,11 +121,11 @@ def _quoted(name: object) -> str:
 
 
 def _has_schema(tool: _Tool) -> bool:
-    schema = tool.get("inputSchema")
-    if not isinstance(schema, dict):
+    try:
+        decode_value(encode_value(tool.get("inputSchema")), _Schema)
+    except msgspec.MsgspecError:
         return False
-    properties = schema.get("properties", {})
-    return schema.get("type") == "object" and isinstance(properties, dict)
+    return True
 
 
 def _is_told(tool: _Tool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anywire.doctor.examination import INITIALIZED, Examination, Unfit, initialize, shown
+from anywire.doctor.examination import INITIALIZED, Examination, initialize, shown
 from anywire.doctor.subject import Reply
 from anywire.wire.codec import encode
 from anywire.wire.framing import Framing

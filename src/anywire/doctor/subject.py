@@ -7,15 +7,12 @@ comes in is kept, messages and noise apart.
 from __future__ import annotations
 
 import asyncio
-import os
-from enum import Enum
-from pathlib import Path
-from signal import SIGKILL, SIGTERM
 from typing import TypeAlias
 
 import msgspec
 
-from anywire.transport.process import ChildProcess, Command, Events
+from anywire.doctor.departure import Departure, WatchedChild
+from anywire.transport.process import Command, Events
 from anywire.wire.codec import decode, encode
 from anywire.wire.evidence import EvidenceFramer
 from anywire.wire.framing import Framing
@@ -34,7 +31,7 @@ from anywire.wire.message import (
     id_key,
 )
 
-__all__ = ("Departure", "Leaving", "Reply", "Subject")
+__all__ = ("Reply", "Subject")
 
 Reply: TypeAlias = Response | ErrorResponse
 
@@ -43,30 +40,13 @@ _OUTPUT_BYTES = 64 * 1024
 _LOOK_SECONDS = 0.1
 
 
-class Leaving(Enum):
-    """What it took to end a server."""
-
-    BY_ITSELF = "by itself"
-    EOF = "the end of its input"
-    TERM = "SIGTERM"
-    KILL = "SIGKILL"
-
-
-class Departure(msgspec.Struct, frozen=True):
-    """How a server left: what it took, its exit code, and who stayed behind (their command lines)."""
-
-    leaving: Leaving
-    returncode: int | None
-    left_behind: tuple[str, ...] = ()
-
-
 class Subject:
     """One running server.  `start` makes one; `end` must be awaited on every path."""
 
     def __init__(self, command: Command, writing: Framing) -> None:
         self._command = command
         self._framer = EvidenceFramer(writing, DEFAULT_LIMITS)
-        self._child: _Child | None = None
+        self._child: WatchedChild | None = None
         self._watch: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._asked: set[bytes] = set()
@@ -100,7 +80,9 @@ class Subject:
             stderr=subject._receive_stderr,
         )
         subject.started_at = asyncio.get_running_loop().time()
-        subject._child = await _Child.spawn(command, events)
+        child = await WatchedChild.spawn(command, events)
+        assert isinstance(child, WatchedChild)
+        subject._child = child
         subject._watch = asyncio.get_running_loop().create_task(subject._watch_exit())
         return subject
 
@@ -246,49 +228,3 @@ class Subject:
             reason = f"Method not found: {request.method}"
             error = create_error_response(None, JsonRpcErrorCode.MethodNotFound, reason)
             self.send(msgspec.structs.replace(error, id=request.id or NULL_ID))
-
-
-class _Child(ChildProcess):
-    """A child whose leaving is watched."""
-
-    async def leave(self, seconds: float, stragglers_seconds: float) -> Departure:
-        """End its input, then send TERM, then KILL; each is waited for."""
-        tree = self._tree
-        leaving = Leaving.BY_ITSELF if self._exited.is_set() else await self._leave_somehow(seconds)
-        left: dict[int, int] = {}
-        until = asyncio.get_running_loop().time() + stragglers_seconds
-        while (left := tree.alive()) and asyncio.get_running_loop().time() < until:
-            await asyncio.sleep(_LOOK_SECONDS / 4)
-        lines = tuple(_command_line(pid) for pid in left)
-        await self.wait() if self._exited.is_set() else None
-        return Departure(leaving, self.returncode, lines)
-
-    async def _leave_somehow(self, seconds: float) -> Leaving:
-        self._tree.alive()  # remembered, for those whose parent will be gone
-        if self._stdin is not None:
-            await self._stdin.drain(seconds)
-        self._close_stdin()
-        if await self._exits(seconds):
-            return Leaving.EOF
-        self._tree.signal(SIGTERM)
-        if await self._exits(seconds):
-            return Leaving.TERM
-        self._tree.signal(SIGKILL)
-        await self._exits(seconds)
-        return Leaving.KILL
-
-    async def _exits(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._exited.wait()
-        except TimeoutError:
-            return False
-        return True
-
-
-def _command_line(pid: int) -> str:
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return str(pid)
-    return os.fsdecode(b" ".join(words)).strip() or str(pid)

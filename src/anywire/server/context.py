@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+
 from anywire.protocol.types.initialize import Implementation
 from anywire.protocol.types.logging import LogLevel
 from anywire.server.exchange import Exchange

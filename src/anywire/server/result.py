@@ -45,13 +45,17 @@ def encode_failure(text: str) -> bytes:
 
 def describe(error: BaseException) -> str:
     """Say what went wrong: the text of an exception, or its name; a group of one is that one."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
+    cause = error
+    while isinstance(cause, BaseExceptionGroup):
+        group: BaseExceptionGroup[BaseException] = cause  # pyright: ignore[reportUnknownVariableType]
+        if len(group.exceptions) > 1:
+            break
+        cause = group.exceptions[0]
     try:
-        text = str(error)
+        text = str(cause)
     except Exception:  # noqa: BLE001 an exception that cannot be printed is still one to tell of
         text = ""
-    return text or type(error).__name__
+    return text or type(cause).__name__
 
 
 def _blocks(value: object) -> list[ContentBlock]:

@@ -22,6 +22,7 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from anywire.transport.http_server import HttpListener
+    from anywire.transport.sse_server import SseListener
 
 __all__ = ("Server",)
 
@@ -168,11 +169,29 @@ class Server:
             self.accept, SERVED_METHODS.__contains__, guard=guard, path=path, limits=self._limits
         )
 
+    def sse_app(
+        self,
+        *,
+        host: str = "127.0.0.1",
+        allowed_hosts: Iterable[str] = (),
+        allowed_origins: Iterable[str] = (),
+    ) -> SseListener:
+        """Return an ASGI application that serves this server over HTTP+SSE, for old clients.
+
+        The parameters are those of `http_app`.  Below where it is mounted, POSTs go to `messages`.
+        """
+        from anywire.protocol.http.guard import Guard
+        from anywire.transport.sse_server import SseListener
+
+        guard = Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins)
+        return SseListener(self.accept, guard=guard, limits=self._limits)
+
     def run(self) -> None:
         """Serve the process's stdin and stdout until the client leaves; the whole life of a stdio server.
 
         Takes descriptors 0 and 1, so that nothing else can write on the wire; prints go to stderr, also
-        those that come after it, when the process ends.  Raises `SystemExit` when a signal or a handler ended it.
+        those that come after it, when the process ends.  Raises `SystemExit` when a signal or a handler
+        ended it.
         """
         from anywire.transport.stdio_claim import claim_stdio
 
@@ -185,7 +204,8 @@ class Server:
     async def _serve_stdio(self) -> None:
         from anywire.transport.stdio_server import StdioListener
 
-        # Not the handlers' own threads: the loop stops its executor, and `run()` may be called again.
+        # Not the handlers' threads: the loop stops its executor when it closes, and blocking look-ups
+        # of names must not wait for a handler that blocks.
         asyncio.get_running_loop().set_default_executor(DaemonThreads(self._limits.worker_threads))
         await self.serve(StdioListener(limits=self._limits).open())
 

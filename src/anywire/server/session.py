@@ -44,6 +44,7 @@ SERVED_METHODS = frozenset({"tools/call", "tools/list", "initialize", "ping", "l
 _log = logging.getLogger("anywire.server")
 _call_params = msgspec.json.Decoder(CallToolParams)
 
+
 class Service(Protocol):
     """What a session serves: the server's tools and what it says of itself."""
 

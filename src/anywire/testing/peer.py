@@ -23,7 +23,7 @@ from anywire.errors import AnywireError, ConfigError
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.testing.byte_wire import ByteTransport, byte_pair
 from anywire.transport.contract import Transport
-from anywire.wire.codec import decode, decode_value, encode, encode_batch, encode_value
+from anywire.wire.codec import decode, decode_value, encode, encode_value
 from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Fault, Message, Response
@@ -206,11 +206,7 @@ def _envelope(members: dict[str, object], params: object) -> dict[str, object]:
 def _plain(message: Message | Batch | Fault) -> object:
     if isinstance(message, Fault):
         return message
-    if isinstance(message, Batch):
-        text = message.frame or encode_batch([item for item in message.items if not isinstance(item, Fault)])
-    else:
-        text = encode(message)
-    return decode_value(text, object)
+    return decode_value(encode(message), object)
 
 
 def scripted_peer(

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 
 from anywire.errors import ConnectFailed, LimitExceeded
-from anywire.transport.contract import Accept, Callbacks, refuse_when_closed
+from anywire.transport.contract import Accept, Callbacks, call_back, refuse_when_closed
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request, Response, id_key
 
@@ -119,12 +118,12 @@ class _End:
         raise NotImplementedError
 
     def _fire_close(self) -> None:
-        self.call(self.callbacks.on_close, None)
+        call_back(self.callbacks.on_close, None)
         self._close_fired.set()
 
     def receive(self, message: Message | Batch, opens: _Stream | None) -> None:
         """Hand a message to whoever listens."""
-        self.call(self.callbacks.on_message, message)
+        call_back(self.callbacks.on_message, message)
 
     def stream_rests(self, stream: _Stream) -> None:
         """A stream has handed over what it had."""
@@ -135,20 +134,12 @@ class _End:
         self._peer_ended = True
         asyncio.get_running_loop().call_soon(self._end_when_empty)
 
-    def call(self, callback: Callable[..., None], *arguments: object) -> None:
-        """Call a callback whose fault must not stop the wire."""
-        try:
-            callback(*arguments)
-        except Exception as error:  # noqa: BLE001 it is the program's fault, and reported as such
-            context = {"message": f"a callback of {self.name} failed", "exception": error}
-            asyncio.get_running_loop().call_exception_handler(context)
-
     def _end_when_empty(self) -> None:
         if not self._peer_ended or not self.started or self._closed:
             return
         if not any(stream.waiting for stream in self.streams):
             self._peer_ended = False
-            self.call(self.callbacks.on_end)
+            call_back(self.callbacks.on_end)
 
 
 class StreamsClient(_End):
@@ -295,7 +286,7 @@ class StreamsServer(_End):
         if len(self._backlog) > BACKLOG:
             self._backlog.popleft()
             lost = LimitExceeded(f"{self.name}: more than {BACKLOG} messages wait for a general stream")
-            self.call(self.callbacks.on_error, lost)
+            call_back(self.callbacks.on_error, lost)
 
 
 def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:

@@ -15,18 +15,18 @@ import contextlib
 import logging
 import random
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from anywire.errors import AnywireError, ConnectFailed, TransportBroken, TransportClosed
+from anywire.errors import AnywireError, ConnectFailed, HttpStatusError, TransportBroken, TransportClosed
 from anywire.protocol.http.client import Reading
 from anywire.protocol.http.reconnect import Reconnect
 from anywire.protocol.retry import is_read_only
 from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
 from anywire.transport.http_request import Asker, HttpSession, Reply, TokenHook
-from anywire.wire.codec import encode, encode_batch
+from anywire.wire.codec import encode
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
     Batch,
@@ -39,6 +39,9 @@ from anywire.wire.message import (
     id_key,
 )
 from anywire.wire.peer import read_cancel
+
+if TYPE_CHECKING:
+    from anywire.transport.sse_client import SseClientTransport
 
 __all__ = ("HttpClientTransport",)
 
@@ -81,6 +84,7 @@ class HttpClientTransport:
         self._listening: asyncio.Task[None] | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
+        self._old: SseClientTransport | None = None  # what carries the messages of an old server
 
     def __repr__(self) -> str:
         return f"<HttpClientTransport {self.name}, {len(self._posts)} requests>"
@@ -98,10 +102,16 @@ class HttpClientTransport:
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send without waiting for the answer."""
-        self.begin(message)
+        if self._old is not None:
+            self._old.post(message)
+        else:
+            self.begin(message)
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send; what wants no reply has arrived when this returns."""
+        if self._old is not None:
+            await self._old.send(message)
+            return
         task = self.begin(message)
         if not isinstance(message, Request | Batch):
             await asyncio.shield(task)
@@ -127,6 +137,9 @@ class HttpClientTransport:
             self._initialize, self._session = request, HttpSession()
         try:
             reply = await self._ask_until_answered(request)
+        except HttpStatusError as error:
+            if request.method != "initialize" or not await self._fall_back(error, request):
+                call_back(self.callbacks.on_failed, request.id, error)
         except AnywireError as error:
             call_back(self.callbacks.on_failed, request.id, error)
         else:
@@ -135,6 +148,28 @@ class HttpClientTransport:
             self._receive(reply.message)
         finally:
             self._posts.pop(id_key(request.id), None)
+
+    async def _fall_back(self, error: HttpStatusError, request: Request) -> bool:
+        """Where no POST is taken there may be an old server, which begins with a stream."""
+        if error.status not in (400, 404, 405):
+            return False
+        from anywire.transport.sse_client import SseClientTransport
+
+        old = SseClientTransport(
+            self.name,
+            headers=self._asker.headers,
+            hook=self._asker.hook,
+            exchange=self._new_exchange,
+            limits=self._limits,
+            callbacks=self.callbacks,
+        )
+        try:
+            await old.start()
+        except AnywireError:
+            return False  # the first error says more
+        self._old = old
+        old.post(request)
+        return True
 
     async def _ask_until_answered(self, request: Request) -> Reply:
         """Send again what cannot have been executed, or only reads, within bounds."""
@@ -161,7 +196,7 @@ class HttpClientTransport:
     async def _tell(self, message: Message | Batch) -> None:
         """Send what wants no reply; a batch may have replies, which are received."""
         cancelled = read_cancel(message) if isinstance(message, Notification) else None
-        body = encode_batch_of(message) if isinstance(message, Batch) else encode(message)
+        body = encode(message)
         try:
             if not await self._asker.tell(body, self._session, self._receive):
                 await self._renew(self._session)
@@ -267,9 +302,7 @@ class HttpClientTransport:
         await asyncio.gather(*waited, return_exceptions=True)
         if self._asker.exchange is not None:
             await self._asker.exchange.close()
-        call_back(self.callbacks.on_close, None)
-
-
-def encode_batch_of(batch: Batch) -> bytes:
-    """Write a batch as it came, or its messages as one array."""
-    return batch.frame or encode_batch([item for item in batch.items if not isinstance(item, Fault)])
+        if self._old is not None:
+            await self._old.close()  # which says that it is closed
+        else:
+            call_back(self.callbacks.on_close, None)

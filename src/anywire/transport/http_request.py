@@ -24,7 +24,7 @@ from anywire.transport.http_exchange import Exchange, HttpResponse
 from anywire.wire.codec import decode
 from anywire.wire.event_stream import EventStreamDecoder
 from anywire.wire.limits import Limits
-from anywire.wire.message import NULL_ID, Batch, ErrorResponse, Fault, FaultKind, Message, Response, id_key
+from anywire.wire.message import Batch, ErrorResponse, Fault, FaultKind, Message, Response, id_key
 from anywire.wire.value import decode_value
 
 __all__ = ("Asker", "HttpSession", "Received", "Reply", "StreamEnd", "TokenHook")
@@ -77,8 +77,10 @@ class Asker:
 
     def __init__(self, url: str, headers: Mapping[str, str], hook: TokenHook | None, limits: Limits) -> None:
         self._url = url
-        self._headers = headers
-        self._hook = hook
+        #: What goes on every request.
+        self.headers = headers
+        #: What gives more headers for each request.
+        self.hook = hook
         self._limits = limits
         #: What sends them; set before the first.
         self.exchange: Exchange | None = None
@@ -142,7 +144,7 @@ class Asker:
         headers = request_headers(
             purpose, session_id=session.id, revision=session.revision, last_event_id=last_event_id
         )
-        headers = {**self._headers, **headers, **(await self._hook() if self._hook is not None else {})}
+        headers = {**self.headers, **headers, **(await self.hook() if self.hook is not None else {})}
         url, followed = self._url, 0
         while True:
             async with self.exchange.open(method, url, headers, body) as response:
@@ -248,10 +250,8 @@ class Asker:
         if content == JSON and response.status not in (401, 403):
             body = await self._read_body(response)
             message = decode(body, self._limits)
-            if isinstance(message, ErrorResponse) and (
-                message.id in (None, NULL_ID) or _answers(message, id)
-            ):
-                return msgspec.structs.replace(message, id=id, frame=b"")
+            if isinstance(message, ErrorResponse) and _answers(message, id):
+                return message
             raise HttpStatusError(self._url, response.status, content, body[:_SHOWN_BYTES])
         raise await self._status_error(response)
 

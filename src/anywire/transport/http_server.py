@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Generator, MutableMapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Generator
 
 from anywire.protocol.http.guard import Guard
-from anywire.protocol.http.media import EVENT_STREAM, JSON
+from anywire.protocol.http.media import JSON
 from anywire.protocol.http.server import (
     AnswerNow,
     Deliver,
@@ -27,10 +26,10 @@ from anywire.protocol.http.server import (
     Reject,
     check_head,
     read_post,
-    too_large,
     too_many_sessions,
     unknown_session,
 )
+from anywire.transport.asgi import Headers, Receive, Scope, Send, Wire, follow_lifespan, read_head_of
 from anywire.transport.contract import Accept
 from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.http_sessions import HttpSessions
@@ -40,17 +39,6 @@ from anywire.wire.event_stream import encode_comment, encode_event
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 __all__ = ("HttpListener",)
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Headers: TypeAlias = list[tuple[bytes, bytes]]
-
-_STREAM_HEADERS = [
-    (b"content-type", EVENT_STREAM.encode()),
-    (b"cache-control", b"no-cache, no-transform"),
-    (b"x-accel-buffering", b"no"),
-]
 
 
 class HttpListener:
@@ -84,21 +72,11 @@ class HttpListener:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""
         if scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
+            await follow_lifespan(receive, send, self.close)
         elif scope["type"] == "http":
             await _Exchange(self, receive, send).answer(scope)
         else:
             await send({"type": "websocket.close", "code": 1000})
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await send({"type": "lifespan.startup.complete"})
-            else:
-                await self.close()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
 
     def is_here(self, path: str) -> bool:
         """Say whether a path is the one that is served."""
@@ -128,8 +106,7 @@ class _Exchange:
     def __init__(self, listener: HttpListener, receive: Receive, send: Send) -> None:
         self._listener = listener
         self._limits = listener.limits
-        self._receive = receive
-        self._send = send
+        self._wire = Wire(receive, send)
         self._watcher: asyncio.Task[None] | None = None
 
     async def answer(self, scope: Scope) -> None:
@@ -141,68 +118,45 @@ class _Exchange:
                 self._watcher.cancel()
 
     async def _answer(self, scope: Scope) -> None:
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        path, head = read_head_of(scope)
         if not self._listener.is_here(path):
-            await self._respond(404, b"", None)
+            await self._wire.respond(404)
             return
-        head = Head(scope["method"], _headers(scope))
         verdict = self._listener.check(head)
         match verdict:
             case Reject():
-                await self._reject(verdict)
+                await self._wire.reject(verdict)
             case ReadBody():
                 await self._post(head, verdict)
             case OpenStream():
                 await self._get(verdict)
             case EndSession():
                 found = self._listener.sessions.end(verdict.session_id)
-                await (self._respond(204, b"", None) if found else self._reject(unknown_session()))
+                await (self._wire.respond(204) if found else self._wire.reject(unknown_session()))
 
     async def _post(self, head: Head, shapes: ReadBody) -> None:
-        body = await self._body(head)
+        body = await self._wire.body(head, self._limits.body_bytes)
         if body is None:
             return
         verdict = self._listener.read(head, body)
         match verdict:
             case Reject():
-                await self._reject(verdict)
+                await self._wire.reject(verdict)
             case AnswerNow():
-                await self._respond(200, encode(verdict.error), JSON)
+                await self._wire.respond(200, encode(verdict.error), JSON)
             case OpenSession():
                 session = self._listener.sessions.create()
                 if session is None:
-                    await self._reject(too_many_sessions())
+                    await self._wire.reject(too_many_sessions())
                     return
                 self._listener.accept(session)
                 await self._reply(session, session.deliver(verdict.request), shapes, session.id)
             case Deliver():
                 session = self._listener.sessions.find(verdict.session_id)
                 if session is None:
-                    await self._reject(unknown_session())
+                    await self._wire.reject(unknown_session())
                     return
                 await self._reply(session, session.deliver(verdict.message), shapes, None)
-
-    async def _body(self, head: Head) -> bytes | None:
-        """Read the body; None when it is refused (which has been answered) or the client has gone."""
-        limit = self._limits.body_bytes
-        length = head.headers.get("content-length", "")
-        if length.isdigit() and int(length) > limit:
-            await self._reject(too_large(limit))
-            return None
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                return None
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > limit:
-                await self._reject(too_large(limit))
-                return None
-            chunks.append(chunk)
-            if not message.get("more_body"):
-                return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     async def _reply(
         self,
@@ -214,7 +168,7 @@ class _Exchange:
         """Answer a POST: 202, one JSON text, or an event stream when something must precede the reply."""
         headers = [(b"mcp-session-id", new_id.encode())] if new_id else []
         if stream is None:
-            await self._respond(202, b"", None)
+            await self._wire.respond(202)
             return
         with self._reading(session, stream) as ticket:
             if not stream.ended:
@@ -222,7 +176,7 @@ class _Exchange:
             if not stream.ended and not await self._decided(stream, ticket, shapes):
                 return
             if stream.cancelled and stream.ended:
-                await self._respond(202, b"", None, headers)
+                await self._wire.respond(202, headers=headers)
             elif shapes.json and (not shapes.stream or (stream.ended and len(stream) <= 1)):
                 await self._respond_last(session, stream, ticket, headers)
             else:
@@ -243,14 +197,14 @@ class _Exchange:
         while len(stream):
             event = stream.take(ticket)
         if event is None:  # the session ended meanwhile
-            await self._reject(unknown_session())
+            await self._wire.reject(unknown_session())
         else:
-            await self._respond(200, event.data, JSON, headers)
+            await self._wire.respond(200, event.data, JSON, headers)
 
     async def _get(self, verdict: OpenStream) -> None:
         session = self._listener.sessions.find(verdict.session_id)
         if session is None:
-            await self._reject(unknown_session())
+            await self._wire.reject(unknown_session())
             return
         resumed = session.resume(verdict.last_event_id) if verdict.last_event_id else None
         stream = resumed or session.general()  # what was missed may be gone; what is to come is not
@@ -271,18 +225,18 @@ class _Exchange:
         In this era a disconnect cancels nothing: the client may come back for its reply.
         """
         self._watch(stream, ticket)
-        await self._start(200, [*_STREAM_HEADERS, *headers])
-        await self._more(encode_event(b"", id=stream.start_id) if prime else encode_comment())
+        await self._wire.start_stream(headers)
+        await self._wire.more(encode_event(b"", id=stream.start_id) if prime else encode_comment())
         while True:
             while (event := stream.take(ticket)) is not None:
-                await self._more(encode_event(event.data, id=event.id, event="message"))
+                await self._wire.more(encode_event(event.data, id=event.id, event="message"))
             if stream.ended:
                 break
             if not await stream.wait(ticket, self._limits.keep_alive_seconds):
                 break
             if not len(stream) and not stream.ended:
-                await self._more(encode_comment("keep-alive"))
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+                await self._wire.more(encode_comment("keep-alive"))
+        await self._wire.end_stream()
 
     @contextlib.contextmanager
     def _reading(self, session: HttpServerTransport, stream: OutgoingStream) -> Generator[int]:
@@ -300,35 +254,5 @@ class _Exchange:
             self._watcher = asyncio.get_running_loop().create_task(self._until_disconnected(stream, ticket))
 
     async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+        await self._wire.disconnected()
         stream.stop_reading(ticket)
-
-    # Sending.
-
-    async def _reject(self, verdict: Reject) -> None:
-        headers = [(b"allow", verdict.allow.encode())] if verdict.allow else []
-        await self._respond(verdict.status, encode(verdict.error), JSON, headers)
-
-    async def _respond(
-        self, status: int, body: bytes, media: str | None, headers: Headers | None = None
-    ) -> None:
-        typed = [(b"content-type", media.encode())] if media else []
-        length = [(b"content-length", b"%d" % len(body))] if status != 204 else []
-        await self._start(status, [*typed, *length, *(headers or [])])
-        await self._send({"type": "http.response.body", "body": body})
-
-    async def _start(self, status: int, headers: Headers) -> None:
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
-
-    async def _more(self, data: bytes) -> None:
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
-
-
-def _headers(scope: Scope) -> dict[str, str]:
-    """Decode headers; those that occur twice are joined, as RFC 9110 has it."""
-    headers: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
-    return headers

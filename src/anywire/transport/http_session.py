@@ -16,7 +16,7 @@ from anywire.errors import AnywireError
 from anywire.store.event_log import EventLog, stream_of
 from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
 from anywire.transport.http_stream import OutgoingStream
-from anywire.wire.codec import encode, encode_batch
+from anywire.wire.codec import encode
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
     NULL_ID,
@@ -140,7 +140,7 @@ class HttpServerTransport:
         if stream is None:
             _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
             return
-        body = encode(message) if not isinstance(message, Batch) else message.frame or _encode_batch(message)
+        body = encode(message)
         stream.put(self._log.append(stream.name, body))
         self._settle(stream, message)
         if stream is self._general:
@@ -217,7 +217,3 @@ def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:
 
 def _reply_ids(message: Message | Batch) -> list[bytes | None]:
     return [item.id for item in _items(message) if isinstance(item, Response | ErrorResponse)]
-
-
-def _encode_batch(batch: Batch) -> bytes:
-    return encode_batch([item for item in batch.items if not isinstance(item, Fault)])

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from anywire.errors import ConnectFailed
-from anywire.transport.contract import Accept, Callbacks, ignore, refuse_when_closed
+from anywire.transport.contract import Accept, Callbacks, call_back, ignore, refuse_when_closed
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Message
 
@@ -98,7 +98,7 @@ class MemoryTransport:
         self._schedule()
 
     def _fire_close(self) -> None:
-        self._call(self.callbacks.on_close, None)
+        call_back(self.callbacks.on_close, None)
         self._close_fired.set()
 
     def _schedule(self) -> None:
@@ -111,20 +111,13 @@ class MemoryTransport:
         for _ in range(len(self._inbox)):
             if not self._inbox:
                 break  # closed by a callback
-            self._call(self.callbacks.on_message, self._inbox.popleft())
+            call_back(self.callbacks.on_message, self._inbox.popleft())
         self._room.set()
         if self._inbox:
             self._schedule()
         elif self._ended and not self._closed:
             self._ended = False
-            self._call(self.callbacks.on_end)
-
-    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
-        try:
-            callback(*arguments)
-        except Exception as error:  # noqa: BLE001 a callback's fault must not stop the wire
-            context = {"message": f"a callback of {self.name} failed", "exception": error}
-            asyncio.get_running_loop().call_exception_handler(context)
+            call_back(self.callbacks.on_end)
 
 
 def memory_pair(limits: Limits = DEFAULT_LIMITS) -> tuple[MemoryTransport, MemoryTransport]:

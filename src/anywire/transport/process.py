@@ -274,9 +274,6 @@ class ChildProcess(asyncio.SubprocessProtocol):
         except asyncio.CancelledError:
             await self.end()
             raise
-        finally:
-            if self._ending is None and not self._exited.is_set():
-                self.kill()  # the loop has been closed without asking anybody
 
     async def _end(self) -> None:
         try:

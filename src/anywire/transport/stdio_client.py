@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from anywire.errors import AnywireError, ConnectFailed, TransportBroken, TransportClosed, TransportError
+from anywire.errors import AnywireError, TransportBroken, TransportClosed, TransportError
 from anywire.transport.contract import refuse_when_closed
 from anywire.transport.process import ChildProcess, Command, Events
 from anywire.transport.silence import FirstWords, explain

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 
 from anywire.errors import AnywireError, TransportBroken
-from anywire.transport.contract import Accept
+from anywire.transport.contract import Accept, call_back
 from anywire.transport.posix_fds import FdReader, FdWriter
 from anywire.transport.stdio_claim import StdioClaim, claim_stdio
 from anywire.transport.stream import StreamTransport
@@ -97,7 +97,7 @@ class StdioServerTransport(StreamTransport):
         """Nobody reads: handle what the client had sent before it left, then end."""
         if self._reader is None or self._closing:
             return
-        self._call(self.callbacks.on_error, error)
+        call_back(self.callbacks.on_error, error)
         self._reader.finish(self._limits.write_high_bytes)
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from anywire.errors import AnywireError, TransportClosed
-from anywire.transport.contract import Callbacks, ignore, refuse_when_closed
+from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.outbox import Outbox
-from anywire.wire.codec import decode, encode, encode_batch
+from anywire.wire.codec import decode, encode
 from anywire.wire.framing import Framer
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Response
@@ -84,7 +84,7 @@ class StreamTransport:
 
     def input_ended(self) -> None:
         """The input has ended and everything of it was handed on."""
-        self._call(self.callbacks.on_end)
+        call_back(self.callbacks.on_end)
 
     def hold_reading(self, reason: str) -> None:
         """Stop reading, for one of several reasons that may hold at once."""
@@ -115,13 +115,10 @@ class StreamTransport:
             if self._on_close_fired:
                 break  # a callback closed the wire
             message = frame if isinstance(frame, Fault) else decode(frame, limits)
-            try:
-                if isinstance(message, Fault):
-                    callbacks.on_error(message)
-                else:
-                    callbacks.on_message(message)
-            except Exception as error:  # noqa: BLE001 a callback's fault must not stop the stream
-                self._report(error)
+            if isinstance(message, Fault):
+                call_back(callbacks.on_error, message)
+            else:
+                call_back(callbacks.on_message, message)
         outbox.release()
 
     # Out.
@@ -130,9 +127,8 @@ class StreamTransport:
         """Send without waiting for room."""
         refuse_when_closed(self._closing, self.name)
         assert self._outbox is not None, "post() before start()"
-        body = encode(message) if not isinstance(message, Batch) else message.frame or _batch(message)
         urgent = not isinstance(message, Response | ErrorResponse)
-        self._outbox.put(self._framer.frame(body), urgent)
+        self._outbox.put(self._framer.frame(encode(message)), urgent)
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send, and wait until there is room for the next message."""
@@ -164,23 +160,9 @@ class StreamTransport:
         self.room_again()
         if not self._on_close_fired:
             self._on_close_fired = True
-            self._call(self.callbacks.on_close, error)
+            call_back(self.callbacks.on_close, error)
 
     def flush(self) -> None:
         """Hand everything that has gathered to the writer."""
         if self._outbox is not None:
             self._outbox.flush()
-
-    def _call(self, callback: Callable[..., None], *arguments: object) -> None:
-        try:
-            callback(*arguments)
-        except Exception as error:  # noqa: BLE001 a callback's fault must not stop the stream
-            self._report(error)
-
-    def _report(self, error: Exception) -> None:
-        context = {"message": f"a callback of {self.name} failed", "exception": error}
-        asyncio.get_running_loop().call_exception_handler(context)
-
-
-def _batch(batch: Batch) -> bytes:
-    return encode_batch([item for item in batch.items if not isinstance(item, Fault)])

@@ -42,7 +42,7 @@ from anywire.wire.message import (
 from anywire.wire.scan import Scan, depth_exceeds, scan_array, scan_object, syntax_error
 from anywire.wire.value import decode_value, encode_value
 
-__all__ = ("body", "decode", "decode_value", "encode", "encode_batch", "encode_value", "fault_from_excerpt")
+__all__ = ("body", "decode", "decode_value", "encode", "encode_value", "fault_from_excerpt")
 
 _ENVELOPE_NAMES = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _QUOTED_NAMES = tuple(f'"{name}"'.encode() for name in sorted(_ENVELOPE_NAMES))
@@ -287,8 +287,11 @@ def _concerned_at_end(tail: bytes) -> tuple[bytes | None, bool]:
     return _concerned(rest, scan)
 
 
-def encode(message: Message) -> bytes:
-    """Write a message as JSON (UTF-8); one that was read goes back as it came, white space included."""
+def encode(message: Message | Batch) -> bytes:
+    """Write a message as JSON (UTF-8); one that was read goes back as it came, white space included.
+
+    A batch is one array of its messages.
+    """
     if message.frame:
         return message.frame
     match message:
@@ -308,15 +311,12 @@ def encode(message: Message) -> bytes:
         case ErrorResponse():
             id = b"" if message.id is None else b'"id":%b,' % message.id
             return b'{"jsonrpc":"2.0",%b"error":%b}' % (id, message.error)
+        case Batch():
+            return b"[%b]" % b",".join(encode(item) for item in message.items if not isinstance(item, Fault))
 
 
 def _params(params: bytes | None) -> bytes:
     return b"" if params is None else b',"params":' + params
-
-
-def encode_batch(messages: list[Message]) -> bytes:
-    """Write messages as one JSON array."""
-    return b"[" + b",".join(map(encode, messages)) + b"]"
 
 
 def body(message: Message | Mapping[str, object]) -> bytes:

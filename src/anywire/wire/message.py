@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from enum import Enum, IntEnum
-from typing import Any, Final, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar
 
 import msgspec
 
@@ -49,6 +49,8 @@ __all__ = (
     "plain_id",
     "validate_request",
 )
+
+T = TypeVar("T")
 
 #: The only JSON-RPC version there is on this wire.
 JSONRPC_VERSION: Final = "2.0"
@@ -226,29 +228,32 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class _LooseError(msgspec.Struct):
-    code: object = None
-    message: object = None
+    code: msgspec.Raw = msgspec.Raw(b"null")
+    message: msgspec.Raw = msgspec.Raw(b"null")
     data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
 _encode = msgspec.json.Encoder().encode
 _decode_plain = msgspec.json.Decoder(PlainId).decode
 _error_decoder = msgspec.json.Decoder(ErrorObject, strict=False)
-_loose_error_decoder = msgspec.json.Decoder(_LooseError)
 
 
 def _loose_error(raw: bytes) -> ErrorObject:
     """Read what can be read of an error that is not as it should be; all of it where there is no text."""
-    try:
-        error = decode_value(raw, _LooseError, _loose_error_decoder)
-    except msgspec.MsgspecError:
-        error = _LooseError()
-    code, message = error.code, error.message
+    error = _decoded(raw, _LooseError) or _LooseError()
+    code, message = _decoded(error.code, int), _decoded(error.message, str)
     return ErrorObject(
-        code if isinstance(code, int) and not isinstance(code, bool) else JsonRpcErrorCode.InternalError,
-        message if isinstance(message, str) else raw.decode(errors="replace")[:1000],
+        JsonRpcErrorCode.InternalError if code is None else code,
+        raw.decode(errors="replace")[:1000] if message is None else message,
         error.data,
     )
+
+
+def _decoded(raw: bytes | msgspec.Raw, type: type[T]) -> T | None:
+    try:
+        return decode_value(raw, type)
+    except msgspec.MsgspecError:
+        return None
 
 
 def _content(message: _Message) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from anywire.protocol.http.media import EVENT_STREAM, JSON, media_type
 
-__all__ = ("Purpose", "Reading", "read_head", "redirect_target", "request_headers")
+__all__ = ("Purpose", "Reading", "is_same_origin", "read_head", "redirect_target", "request_headers")
 
 _MAX_REDIRECTS: Final = 5
 #: Revisions since which every request names the version.
@@ -105,7 +105,12 @@ def redirect_target(url: str, location: str | None, *, followed: int) -> str | N
     if not location or followed >= _MAX_REDIRECTS:
         return None
     target = urljoin(url, location)
-    return target if _origin(target) == _origin(url) else None
+    return target if is_same_origin(url, target) else None
+
+
+def is_same_origin(one: str, other: str) -> bool:
+    """Say whether two URLs share scheme, host and port."""
+    return _origin(one) == _origin(other)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -42,8 +42,10 @@ __all__ = (
     "PostVerdict",
     "ReadBody",
     "Reject",
+    "check_guard",
     "check_head",
     "read_post",
+    "reject",
     "too_large",
     "too_many_sessions",
     "unknown_session",
@@ -127,13 +129,9 @@ PostVerdict: TypeAlias = Reject | OpenSession | Deliver | AnswerNow
 
 def check_head(head: Head, guard: Guard) -> Reject | ReadBody | OpenStream | EndSession:
     """Decide what can be decided without the body."""
-    host = head.headers.get("host")
-    refusal = guard.refuse_host(host)
-    if refusal is not None:
-        return _reject(421, refusal)
-    refusal = guard.refuse_origin(head.headers.get("origin"), host)
-    if refusal is not None:
-        return _reject(403, refusal)
+    refused = check_guard(head, guard)
+    if refused is not None:
+        return refused
     match head.method:
         case "POST":
             return _check_post(head)
@@ -142,24 +140,34 @@ def check_head(head: Head, guard: Guard) -> Reject | ReadBody | OpenStream | End
         case "DELETE":
             return EndSession(head.session_id) if head.session_id else _no_session()
         case _:
-            return _reject(405, f"method {head.method} is not served here", allow="GET, POST, DELETE")
+            return reject(405, f"method {head.method} is not served here", allow="GET, POST, DELETE")
+
+
+def check_guard(head: Head, guard: Guard) -> Reject | None:
+    """Refuse a host or an origin that has no business here."""
+    host = head.headers.get("host")
+    refusal = guard.refuse_host(host)
+    if refusal is not None:
+        return reject(421, refusal)
+    refusal = guard.refuse_origin(head.headers.get("origin"), host)
+    return None if refusal is None else reject(403, refusal)
 
 
 def _check_post(head: Head) -> Reject | ReadBody:
     content = media_type(head.headers.get("content-type"))
     if content != JSON:
-        return _reject(415, f"the body must be {JSON}, not {content or 'of no type'}")
+        return reject(415, f"the body must be {JSON}, not {content or 'of no type'}")
     accept = head.headers.get("accept")
     json, stream = accepts(accept, JSON), accepts(accept, EVENT_STREAM)
     if not json and not stream:
-        return _reject(406, f"replies are {JSON} or {EVENT_STREAM}; the client accepts neither: {accept}")
+        return reject(406, f"replies are {JSON} or {EVENT_STREAM}; the client accepts neither: {accept}")
     return ReadBody(json, stream, _is_primed(head))
 
 
 def _check_get(head: Head) -> Reject | OpenStream:
     accept = head.headers.get("accept")
     if not accepts(accept, EVENT_STREAM):
-        return _reject(406, f"this stream is {EVENT_STREAM}; the client does not accept it: {accept}")
+        return reject(406, f"this stream is {EVENT_STREAM}; the client does not accept it: {accept}")
     wrong = _wrong_version(head)
     if wrong is not None:
         return wrong
@@ -188,7 +196,7 @@ def read_post(head: Head, body: bytes, *, serves: Callable[[str], bool], limits:
     if wrong is not None:
         return wrong
     if isinstance(message, Batch) and head.headers.get(VERSION_HEADER, _UNNAMED_VERSION) != BATCH_REVISION:
-        return _reject(400, f"Invalid Request: batches are part of revision {BATCH_REVISION} only")
+        return reject(400, f"Invalid Request: batches are part of revision {BATCH_REVISION} only")
     if not head.session_id:
         return _no_session()
     return Deliver(head.session_id, message, _wants_reply(message))
@@ -206,29 +214,30 @@ def _wrong_version(head: Head) -> Reject | None:
     if version is None or version in MCP_PROTOCOL_VERSIONS:
         return None
     spoken = ", ".join(MCP_PROTOCOL_VERSIONS)
-    return _reject(400, f"Unsupported protocol version {version!r}; this server speaks {spoken}")
+    return reject(400, f"Unsupported protocol version {version!r}; this server speaks {spoken}")
 
 
 def too_large(limit: int) -> Reject:
     """The body is larger than the limit."""
-    return _reject(413, f"the body exceeds {limit} bytes; raise the limit with body_bytes")
+    return reject(413, f"the body exceeds {limit} bytes; raise the limit with body_bytes")
 
 
 def unknown_session() -> Reject:
     """The session that was named has ended, or never was: the client starts over."""
-    return _reject(404, "the session has ended; send initialize without Mcp-Session-Id")
+    return reject(404, "the session has ended; send initialize without Mcp-Session-Id")
 
 
 def too_many_sessions() -> Reject:
     """There is no room for another session, and none that idles."""
-    return _reject(503, "too many sessions are in use; try again later")
+    return reject(503, "too many sessions are in use; try again later")
 
 
 def _no_session() -> Reject:
-    return _reject(400, "a session is needed: send initialize first, then its Mcp-Session-Id")
+    return reject(400, "a session is needed: send initialize first, then its Mcp-Session-Id")
 
 
-def _reject(status: int, reason: str, allow: str | None = None) -> Reject:
+def reject(status: int, reason: str, allow: str | None = None) -> Reject:
+    """Refuse a request with a sentence that says why."""
     return Reject(status, _error(JsonRpcErrorCode.InvalidRequest, reason), allow)
 
 

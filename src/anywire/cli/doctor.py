@@ -1,0 +1,220 @@
+"""`anywire doctor`: what is wrong with a stdio server, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import TYPE_CHECKING
+
+from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
+from anywire.cli.parser import Commands, Parser, nearest
+from anywire.cli.plain import members_of
+from anywire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anywire.cli.output import Output
+    from anywire.doctor.check import Finding
+    from anywire.doctor.examine import Report
+    from anywire.doctor.patience import Patience
+    from anywire.transport.process import Command
+
+__all__ = ("add_parser", "run")
+
+_USAGE = "anywire doctor [options] -- COMMAND [ARGUMENT ...]"
+_DESCRIPTION = """\
+Start a server on stdio, several times if need be, and find out what is wrong with it: how it starts,
+what it writes, how it answers, how it leaves. No tool is called.
+
+Prints findings, heaviest first, each with what to do. Exit code 0: nothing is wrong (notes do not
+count); 1: something is; 4: the server cannot be talked with at all."""
+
+_EPILOG = """examples:
+  anywire doctor -- python server.py
+  anywire doctor --timeout 1m --env API_KEY -- npx -y some-server
+  anywire doctor --ignore noise --ignore bom -- ./server
+  anywire doctor --json -- python server.py | jq '.findings[].id'
+"""
+_WIDTH = 100
+
+
+def add_parser(commands: Commands) -> Parser:
+    """Add the parser of `anywire doctor`."""
+    parser = commands.add_parser(
+        "doctor",
+        prog="anywire doctor",
+        help="find out what is wrong with a server",
+        usage=_USAGE,
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    parser.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="leave a finding out, by the id that the report gives it, such as --ignore slow-start; "
+        "may be repeated",
+    )
+    add_json(parser, "the report")
+    add_timeout(parser, "how long to wait for the server's first answer")
+    add_child_options(parser)
+    add_verbose(parser, "tell which checks passed, too")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Examine the command and print the report; return the exit code."""
+    import os
+
+    from anywire.bridge.endpoint import child_environment
+    from anywire.cli.output import Output
+    from anywire.cli.status import Status
+    from anywire.doctor.examine import examine
+    from anywire.transport.process import Command
+    from anywire.transport.run_process import run_process
+    from anywire.wire.limits import DEFAULT_LIMITS
+
+    if not options.command:
+        raise ConfigError(f"say which server: {_USAGE}")
+    _check_ids(options.ignore)
+    environment = child_environment(options.env, os.environ)
+    command = Command(tuple(options.command), environment, options.cwd, options.inherit_env)
+    reports: list[Report] = []
+
+    async def work() -> None:
+        with Status() as status:
+            reports.append(
+                await examine(
+                    command,
+                    framing=options.framing,
+                    patience=_patience(options.timeout),
+                    on_step=lambda step: status.passing(f"looking at: {step}"),
+                )
+            )
+
+    run_process(work, DEFAULT_LIMITS)
+    report = reports[0].without(options.ignore)
+    output = Output()
+    if options.json:
+        output.document(_document(report, command))
+    else:
+        _write(output, report, command, verbose=options.verbose)
+    return 4 if not report.reached else 0 if report.healthy else 1
+
+
+def _check_ids(ids: list[str]) -> None:
+    from anywire.doctor.check import CHECKS
+
+    for id in ids:
+        if id not in CHECKS:
+            raise ConfigError(
+                f"there is no check {id!r}{nearest(id, CHECKS)}; checks are: {', '.join(CHECKS)}"
+            )
+
+
+def _patience(timeout: float | None) -> Patience:
+    import msgspec
+
+    from anywire.doctor.patience import Patience
+
+    return Patience() if timeout is None else msgspec.structs.replace(Patience(), start_seconds=timeout)
+
+
+def _document(report: Report, command: Command) -> bytes:
+    from anywire.wire.value import encode_value
+
+    first = report.first_answer_seconds
+    return encode_value(
+        {
+            "command": command.argv,
+            "healthy": report.healthy,
+            "reached": report.reached,
+            "server": report.server.get("serverInfo"),
+            "revision": report.server.get("protocolVersion"),
+            "framing": None if report.framing is None else report.framing.value,
+            "first_answer_ms": None if first is None else round(first * 1000, 1),
+            "findings": [
+                {
+                    "id": finding.check.id,
+                    "weight": finding.check.weight.name.lower(),
+                    "title": finding.check.title,
+                    "found": finding.found,
+                    "advice": finding.check.advice,
+                }
+                for finding in report.findings
+            ],
+            "passed": report.passed,
+            "not_made": report.not_made,
+        }
+    )
+
+
+def _write(output: Output, report: Report, command: Command, *, verbose: bool) -> None:
+    width = min(output.width or _WIDTH, 120)
+    blocks = [f"{command}\n{_summary(report)}"]
+    blocks += [_finding(finding, width) for finding in report.findings]
+    if verbose:
+        blocks += [_listed("passed", report.passed, width), _listed("not made", report.not_made, width)]
+    blocks.append(_verdict(report))
+    output.text("\n\n".join(filter(None, blocks)))
+
+
+def _summary(report: Report) -> str:
+    if not report.reached or report.framing is None:
+        return "it cannot be talked with"
+    info = members_of(report.server.get("serverInfo"))
+    who = [str(info[name]) for name in ("name", "version") if name in info]
+    first = report.first_answer_seconds or 0.0
+    return ", ".join(
+        [
+            " ".join(who) or "a server without a name",
+            f"revision {report.server.get('protocolVersion')}",
+            f"{report.framing.value} framing",
+            f"first answer after {first:.2f} s",
+        ]
+    )
+
+
+def _finding(finding: Finding, width: int) -> str:
+    check = finding.check
+    head = f"{check.weight.name.lower():8} {check.id}: {check.title}"
+    return "\n".join(
+        [head, *_part("found", finding.found, width), *_part("do", check.advice, width)],
+    )
+
+
+def _part(title: str, text: str, width: int) -> list[str]:
+    """Write a part of a finding under its head, indented; lines that the server wrote stay lines."""
+    indent = " " * 9
+    lines: list[str] = []
+    for line in text.splitlines() or [""]:
+        first = f"{indent}{title + ':':7}" if not lines else f"{indent}{'':7}"
+        lines += textwrap.wrap(
+            line, width, initial_indent=first, subsequent_indent=f"{indent}{'':7}", break_on_hyphens=False
+        ) or [first.rstrip()]
+    return lines
+
+
+def _listed(title: str, ids: tuple[str, ...], width: int) -> str:
+    if not ids:
+        return ""
+    return textwrap.fill(
+        ", ".join(ids),
+        width,
+        initial_indent=f"{title + ':':9}",
+        subsequent_indent=" " * 9,
+        break_on_hyphens=False,
+    )
+
+
+def _verdict(report: Report) -> str:
+    counts = [finding.check.weight.name.lower() for finding in report.findings]
+    told = [
+        f"{counts.count(word)} {word}{'s' if counts.count(word) > 1 else ''}"
+        for word in ("error", "warning", "note")
+        if word in counts
+    ]
+    checks = f"{len(report.passed)} checks passed"
+    if report.not_made:
+        checks += f", {len(report.not_made)} could not be made"
+    return f"{', '.join(told) or 'nothing is wrong'}; {checks}"

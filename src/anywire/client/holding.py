@@ -1,0 +1,48 @@
+"""What a wire holds of its client: enough to reach it, not enough to keep it.
+
+A client that nobody holds any more is dropped with its wire and its child.  So the event loop, which
+holds the wire, must not hold the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, ParamSpec
+from weakref import WeakMethod
+
+from anywire.transport.contract import Transport
+
+__all__ = ("let_go", "weakly")
+
+P = ParamSpec("P")
+
+_closing: set[asyncio.Task[None]] = set()
+
+
+def weakly(method: Callable[P, Any]) -> Callable[P, None]:
+    """Return a function that calls a bound method as long as its object is held by somebody else."""
+    assert isinstance(method, MethodType)
+    reference = WeakMethod(method)
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> None:
+        target = reference()
+        if target is not None:
+            target(*args, **kwargs)
+
+    return call
+
+
+def let_go(loop: asyncio.AbstractEventLoop, transport: Transport) -> None:
+    """Close a transport whose user is gone, from whichever thread that is found out in."""
+
+    def close() -> None:
+        task = loop.create_task(transport.close())
+        _closing.add(task)
+        task.add_done_callback(_closing.discard)
+
+    try:
+        loop.call_soon_threadsafe(close)
+    except RuntimeError:
+        pass  # the loop is closed, and what ran on it was ended with it

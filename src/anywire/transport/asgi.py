@@ -1,0 +1,114 @@
+"""What every ASGI application of this house does alike: heads, bodies, responses.
+
+Specification: ASGI 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+from anywire.protocol.http.media import EVENT_STREAM, JSON
+from anywire.protocol.http.server import Head, Reject, too_large
+from anywire.wire.codec import encode
+
+__all__ = ("Headers", "Receive", "Scope", "Send", "Wire", "follow_lifespan", "read_head_of")
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+_STREAM_HEADERS: Headers = [
+    (b"content-type", EVENT_STREAM.encode()),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class Wire:
+    """One request's way in and its response's way out."""
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+
+    async def body(self, head: Head, limit: int) -> bytes | None:
+        """Read the body; None when it is too large (which has been answered) or the client has gone."""
+        length = head.headers.get("content-length", "")
+        if length.isdigit() and int(length) > limit:
+            await self.reject(too_large(limit))
+            return None
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                return None
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if size > limit:
+                await self.reject(too_large(limit))
+                return None
+            chunks.append(chunk)
+            if not message.get("more_body"):
+                return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+    async def disconnected(self) -> None:
+        """Return when the client has gone."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def reject(self, verdict: Reject) -> None:
+        """Answer with an error."""
+        headers = [(b"allow", verdict.allow.encode())] if verdict.allow else []
+        await self.respond(verdict.status, encode(verdict.error), JSON, headers)
+
+    async def respond(
+        self, status: int, body: bytes = b"", media: str = "", headers: Headers | None = None
+    ) -> None:
+        """Answer with a whole body."""
+        typed = [(b"content-type", media.encode())] if media else []
+        length = [(b"content-length", b"%d" % len(body))] if status != 204 else []
+        await self._start(status, [*typed, *length, *(headers or [])])
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def start_stream(self, headers: Headers | None = None) -> None:
+        """Begin an event stream."""
+        await self._start(200, [*_STREAM_HEADERS, *(headers or [])])
+
+    async def more(self, data: bytes) -> None:
+        """Send more of the stream; returns when there is room."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end_stream(self) -> None:
+        """End the stream."""
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _start(self, status: int, headers: Headers) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+def read_head_of(scope: Scope) -> tuple[str, Head]:
+    """Return a request's path below the mount point, and its head.
+
+    Headers that occur twice are joined, as RFC 9110 has it.
+    """
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    return path, Head(scope["method"], headers)
+
+
+async def follow_lifespan(receive: Receive, send: Send, close: Callable[[], Awaitable[None]]) -> None:
+    """Take part in the lifespan of the process: close at its end."""
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            await close()
+            await send({"type": "lifespan.shutdown.complete"})
+            return

@@ -1,0 +1,170 @@
+"""HTTP+SSE, the transport of 2024-11-05, as an ASGI application: for clients that know nothing newer.
+
+One GET is one session: everything to the client goes on its stream, everything from it is POSTed.
+When the stream ends, so does the session.
+
+Specification: MCP 2024-11-05 `basic/transports#http-with-sse`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+from anywire.errors import AnywireError, TransportClosed
+from anywire.protocol.http.guard import Guard
+from anywire.protocol.http.old_sse import (
+    ENDPOINT_EVENT,
+    MESSAGES,
+    BeginStream,
+    TakeMessage,
+    check_old_head,
+    endpoint_of,
+    read_old_post,
+)
+from anywire.protocol.http.server import Reject, too_many_sessions, unknown_session
+from anywire.store.event_log import LoggedEvent
+from anywire.transport.asgi import Receive, Scope, Send, Wire, follow_lifespan, read_head_of
+from anywire.transport.contract import Accept, Callbacks, call_back, refuse_when_closed
+from anywire.transport.http_stream import OutgoingStream
+from anywire.wire.codec import encode
+from anywire.wire.event_stream import encode_comment, encode_event
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import Batch, Message
+
+__all__ = ("SseListener", "SseServerTransport")
+
+
+class SseServerTransport:
+    """One session.  See `anywire.transport.contract.Transport`."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.callbacks = Callbacks()
+        #: What the client names in the address of its POSTs.
+        self.id = secrets.token_urlsafe(24)
+        self.stream = OutgoingStream("s")
+        self._limits = limits
+        self._early: list[Message | Batch] | None = []
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        """True once the stream has ended or `close()` was called."""
+        return self._closed
+
+    async def start(self) -> None:
+        """Receive what was POSTed meanwhile, and go on receiving."""
+        early, self._early = self._early or [], None
+        for message in early:
+            call_back(self.callbacks.on_message, message)
+
+    def deliver(self, message: Message | Batch) -> None:
+        """Hand on what was POSTed."""
+        if self._early is not None:
+            self._early.append(message)
+        else:
+            call_back(self.callbacks.on_message, message)
+
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Put a message on the stream."""
+        refuse_when_closed(self._closed, "the HTTP+SSE session")
+        self.stream.put(LoggedEvent("", self.stream.name, encode(message)))
+
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """As `post`, and wait while the client reads too slowly."""
+        self.post(message, related)
+        await self.stream.room(self._limits.write_high_bytes)
+
+    async def close(self) -> None:
+        """End the session."""
+        self.end(None)
+
+    def end(self, error: AnywireError | None) -> None:
+        """End the session, for a reason when it was not in order."""
+        if not self._closed:
+            self._closed = True
+            self.stream.end()
+            call_back(self.callbacks.on_close, error)
+
+
+class SseListener:
+    """Accepts conversations over HTTP+SSE; an ASGI 3 application and a `Listener` in one.
+
+    The address whose last part is `messages` takes POSTs, every other one below `path` streams.
+    """
+
+    def __init__(
+        self, accept: Accept, *, guard: Guard | None = None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        self._accept = accept
+        self._guard = guard or Guard.for_bind("127.0.0.1")
+        self._limits = limits
+        self._sessions: dict[str, SseServerTransport] = {}
+
+    async def close(self) -> None:
+        """End all sessions.  Idempotent."""
+        for session in list(self._sessions.values()):
+            session.end(None)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or follow the lifespan of the process."""
+        if scope["type"] == "lifespan":
+            await follow_lifespan(receive, send, self.close)
+            return
+        path, head = read_head_of(scope)
+        wire = Wire(receive, send)
+        is_messages = path.rstrip("/").rpartition("/")[2] == MESSAGES
+        query = scope.get("query_string", b"").decode("latin-1")
+        verdict = check_old_head(head, query, self._guard, is_messages=is_messages)
+        match verdict:
+            case Reject():
+                await wire.reject(verdict)
+            case BeginStream():
+                await self._stream(wire)
+            case TakeMessage():
+                session = self._sessions.get(verdict.session_id)
+                if session is None:
+                    await wire.reject(unknown_session())
+                    return
+                body = await wire.body(head, self._limits.body_bytes)
+                if body is not None:
+                    await self._take(wire, session, body)
+
+    async def _take(self, wire: Wire, session: SseServerTransport, body: bytes) -> None:
+        message = read_old_post(body, self._limits)
+        if isinstance(message, Reject):
+            await wire.reject(message)
+            return
+        # Accepted first: the reply may be on the stream before this response is.
+        session.deliver(message)
+        await wire.respond(202)
+
+    async def _stream(self, wire: Wire) -> None:
+        if len(self._sessions) >= self._limits.sessions:
+            await wire.reject(too_many_sessions())
+            return
+        session = SseServerTransport(self._limits)
+        self._sessions[session.id] = session
+        ticket = session.stream.begin_reading()
+        gone = asyncio.get_running_loop().create_task(wire.disconnected())
+        gone.add_done_callback(lambda _: session.stream.stop_reading(ticket))
+        try:
+            await wire.start_stream()
+            await wire.more(encode_event(endpoint_of(session.id).encode(), event=ENDPOINT_EVENT))
+            self._accept(session)
+            await self._send_events(wire, session, ticket)
+        finally:
+            gone.cancel()
+            del self._sessions[session.id]
+            session.end(TransportClosed("the client closed its stream") if not session.closed else None)
+
+    async def _send_events(self, wire: Wire, session: SseServerTransport, ticket: int) -> None:
+        stream = session.stream
+        while await stream.wait(ticket, self._limits.keep_alive_seconds):
+            if not len(stream) and not stream.ended:
+                await wire.more(encode_comment("keep-alive"))
+            while (event := stream.take(ticket)) is not None:
+                await wire.more(encode_event(event.data, event="message"))
+            if stream.ended:
+                await wire.end_stream()
+                return
