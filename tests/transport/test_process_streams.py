@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +19,8 @@ from anywire.transport.stderr_tail import StderrTail
 from anywire.transport.watchdog import MARK_VARIABLE
 from tests.transport.children import Heard, eventually, program
 
+ROOT = Path(__file__).parents[2]
+
 
 async def environment(**options: Any) -> Mapping[str, str]:
     """The environment that a child sees."""
@@ -22,8 +28,6 @@ async def environment(**options: Any) -> Mapping[str, str]:
     child = await heard.spawn("print(json.dumps(dict(os.environ)), flush=True)", **options)
     await child.wait()
     await child.end()
-    import json
-
     return json.loads(heard.output)
 
 
@@ -215,9 +219,12 @@ async def test_reading_can_be_held_and_released() -> None:
     child.resume_output()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-async def test_fork_of_ours_does_not_keep_the_input_of_a_child_open() -> None:
-    """It inherits the descriptor, and the child would wait for the end of its input for ever."""
+FORKING = """
+import asyncio, os, sys
+from anywire.transport.process import ChildProcess, Command
+from tests.transport.children import Heard
+
+async def main():
     heard = Heard()
     child = await heard.spawn("print('ready', flush=True); sys.stdin.read()")
     await heard.until(b"ready")
@@ -227,10 +234,18 @@ async def test_fork_of_ours_does_not_keep_the_input_of_a_child_open() -> None:
         os.close(write_end)
         os.read(read_end, 1)  # until the parent is done
         os._exit(0)
-    try:
-        await child.end()
-        assert child.returncode == 0
-    finally:
-        os.close(write_end)
-        os.close(read_end)
-        os.waitpid(fork, 0)
+    await child.end()
+    os.close(write_end)
+    os.waitpid(fork, 0)
+    sys.exit(child.returncode)
+
+asyncio.run(main())
+"""
+
+
+def test_fork_of_ours_does_not_keep_the_input_of_a_child_open() -> None:
+    """It inherits the descriptor, and the child would wait for the end of its input for ever."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKING]
+    done = subprocess.run(command, timeout=60, check=False, capture_output=True, cwd=ROOT)
+
+    assert (done.returncode, done.stderr) == (0, b"")

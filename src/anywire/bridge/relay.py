@@ -15,11 +15,12 @@ from collections.abc import Callable
 
 import msgspec
 
+from anywire.bridge.pressure import couple
+from anywire.bridge.streams import Belonging
 from anywire.errors import AnywireError
 from anywire.protocol.revisions import null_id
 from anywire.transport.contract import Transport
-from anywire.transport.stdio_client import StdioClientTransport
-from anywire.transport.stdio_server import StdioServerTransport
+from anywire.transport.stream import StreamTransport
 from anywire.wire.codec import decode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
@@ -38,9 +39,6 @@ from anywire.wire.peer import read_cancel
 
 __all__ = ("Relay",)
 
-_TARGET_FULL = "the server does not read"
-_FACE_FULL = "the client does not read"
-
 
 class _Initialized(msgspec.Struct):
     protocol_version: str | None = msgspec.field(default=None, name="protocolVersion")
@@ -54,16 +52,19 @@ class Relay:
 
     def __init__(
         self,
-        face: StdioServerTransport,
-        target: StdioClientTransport,
+        face: Transport,
+        target: Transport,
         report: Callable[[str], None],
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._face = face
         self._target = target
+        self._name = getattr(target, "name", "the server")
         self._report = report
         self._limits = limits
         self._unanswered: dict[bytes, bytes] = {}
+        # A pipe has one stream, so nothing needs to be told apart there.
+        self._belonging = None if isinstance(face, StreamTransport) else Belonging()
         self._initialize_key: bytes | None = None
         self._revision: str | None = None
         self._noise = 0
@@ -84,21 +85,8 @@ class Relay:
         target.callbacks.on_message = self._from_server
         target.callbacks.on_error = self._server_noise
         target.callbacks.on_close = self._server_closed
-        hold_face = face.on_full
-
-        def face_full() -> None:
-            hold_face()
-            target.hold_reading(_FACE_FULL)
-
-        release_face = face.on_room
-
-        def face_room() -> None:
-            release_face()
-            target.release_reading(_FACE_FULL)
-
-        face.on_full, face.on_room = face_full, face_room
-        target.on_full = lambda: face.hold_reading(_TARGET_FULL)
-        target.on_room = lambda: face.release_reading(_TARGET_FULL)
+        target.callbacks.on_failed = lambda id, error: self._fail(id, str(error))
+        couple(face, target)
 
     async def run(self) -> None:
         """Start the server, carry messages until one side ends, end the other.
@@ -107,14 +95,22 @@ class Relay:
         when it left before the client did.
         """
         try:
-            await self._target.start()
-            await self._face.start()
+            await self._start()
             await self._until_either_leaves()
         finally:
             await self._target.close()
             await self._face.close()
             if self._noise > 1:
-                self._report(f"{self._target.name} wrote {self._noise} things on stdout that are no messages")
+                self._report(f"{self._name} wrote {self._noise} things on stdout that are no messages")
+
+    async def _start(self) -> None:
+        try:
+            await self._target.start()
+        except AnywireError as error:
+            self._server_closed(error)
+            await self._face.start()  # what the client has said already is told why
+            raise
+        await self._face.start()
 
     async def _until_either_leaves(self) -> None:
         left = asyncio.create_task(self._client_left.wait()), asyncio.create_task(self._server_left.wait())
@@ -130,7 +126,7 @@ class Relay:
 
     async def _finish_what_was_asked(self) -> None:
         """The client has said all it wanted: let the server answer what it was asked, within bounds."""
-        if self._face.broken is not None or self._face.closed:
+        if self._face.closed:
             return
         waits = asyncio.create_task(self._answered.wait()), asyncio.create_task(self._server_left.wait())
         try:
@@ -154,14 +150,17 @@ class Relay:
                 self._ask(item)
             elif isinstance(item, Notification) and (cancelled := read_cancel(item)) is not None:
                 self._forget(cancelled.key)
-        self._forward(self._target, message)
-        if self._target.closed:
+        if self._server_left.is_set() or self._target.closed:
             self._fail_all(self._why_server_left())
+        else:
+            self._forward(self._target, message)
 
     def _ask(self, request: Request) -> None:
         key = id_key(request.id)
         self._unanswered[key] = request.id
         self._answered.clear()
+        if self._belonging is not None:
+            self._belonging.asked(request)
         if request.method == "initialize":
             self._initialize_key = key
 
@@ -182,10 +181,13 @@ class Relay:
     # From the server.
 
     def _from_server(self, message: Message | Batch) -> None:
+        related = None
+        if self._belonging is not None and not isinstance(message, Batch):
+            related = self._belonging.of(message)
         for item in message.items if isinstance(message, Batch) else (message,):
             if isinstance(item, Response | ErrorResponse) and item.id is not None:
                 self._settle(item)
-        self._forward(self._face, message)
+        self._forward(self._face, message, related)
 
     def _settle(self, reply: Response | ErrorResponse) -> None:
         assert reply.id is not None
@@ -196,6 +198,8 @@ class Relay:
     def _forget(self, key: bytes) -> bool:
         """An answer has come, or is wanted no more; say whether one was awaited."""
         awaited = self._unanswered.pop(key, None) is not None
+        if self._belonging is not None:
+            self._belonging.settled(key)
         if not self._unanswered:
             self._answered.set()
         return awaited
@@ -205,13 +209,13 @@ class Relay:
             self._report(str(error))
             return
         if error.is_reply and error.id is not None and id_key(error.id) in self._unanswered:
-            self._fail(error.id, f"{self._target.name}: its reply cannot be used: {error.reason}")
+            self._fail(error.id, f"{self._name}: its reply cannot be used: {error.reason}")
             return
         self._noise += 1
         if self._noise == 1:
             start = error.data[:120].decode("utf-8", "backslashreplace")
             self._report(
-                f"{self._target.name} wrote something on stdout that is no message "
+                f"{self._name} wrote something on stdout that is no message "
                 f"(it belongs on stderr): {start!r}: {error.reason}"
             )
 
@@ -221,7 +225,7 @@ class Relay:
         self._server_left.set()
 
     def _why_server_left(self) -> str:
-        return str(self._server_error) if self._server_error is not None else f"{self._target.name} was ended"
+        return str(self._server_error) if self._server_error is not None else f"{self._name} was ended"
 
     def _fail_all(self, why: str) -> None:
         self._failed += len(self._unanswered)
@@ -236,9 +240,9 @@ class Relay:
         reply = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
         self._forward(self._face, msgspec.structs.replace(reply, id=id))
 
-    def _forward(self, transport: Transport, message: Message | Batch) -> None:
+    def _forward(self, transport: Transport, message: Message | Batch, related: bytes | None = None) -> None:
         if not transport.closed:
-            transport.post(message)
+            transport.post(message, related)
 
 
 def _revision_of(reply: Response) -> str | None:

@@ -72,7 +72,8 @@ _ALL: Final = (
         "buffered",
         _ERROR,
         "its answers stay in its output buffer",
-        "flush stdout after each message, or turn buffering off: python -u, stdbuf -oL",
+        "flush stdout after each message, or turn buffering off: python -u, stdbuf -oL; anywire does that by "
+        "itself where a server is Python, other clients do not",
     ),
     Check(
         "several-lines",

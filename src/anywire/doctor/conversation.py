@@ -8,7 +8,7 @@ from anywire.doctor.examination import Examination, Unfit, shown
 from anywire.doctor.subject import Reply, Subject
 from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification, Request
 
-__all__ = ("at_once", "ids", "notifications", "ping", "unknown_method")
+__all__ = ("again", "at_once", "ids", "notifications", "ping", "unknown_method")
 
 #: Ids as clients use them: text that looks like a number, nothing, less than that, and the largest
 #: integer that is exact in every language.
@@ -25,7 +25,8 @@ async def ping(exam: Examination) -> tuple[str, ...]:
     subject = await exam.conversation()
     began = asyncio.get_running_loop().time()
     reply = await exam.ask(subject, "ping")
-    exam.slowest = (asyncio.get_running_loop().time() - began, "ping")
+    if reply is not None:
+        exam.slowest = (asyncio.get_running_loop().time() - began, "ping")
     if isinstance(reply, ErrorResponse):
         detail = reply.detail()
         exam.find("ping", f"it answered with the error {detail.code}: {detail.message}")
@@ -36,6 +37,12 @@ async def ping(exam: Examination) -> tuple[str, ...]:
             exam.find("tools-list", "after initialize it answered neither ping nor tools/list")
             raise Unfit
     return ("ping",)
+
+
+async def again(exam: Examination) -> tuple[str, ...]:
+    """Does it start a second time as it did the first time?"""
+    await exam.conversation()
+    return ("not-again",)
 
 
 async def notifications(exam: Examination) -> tuple[str, ...]:

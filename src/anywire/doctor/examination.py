@@ -69,6 +69,11 @@ class Examination:
 
     # Servers.
 
+    @property
+    def restart_seconds(self) -> float:
+        """How long a new start gets to answer something it may not answer: twice what is usual."""
+        return 2 * ((self.first_answer_seconds or 0.0) + self.patience.silent_seconds)
+
     async def start(self, writing: Framing | None = None) -> Subject:
         """Start the server anew, after ending the last one.  Raises `SpawnFailed`."""
         await self.drop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -16,6 +17,8 @@ from anywire.wire.framing import Framing
 
 __all__ = ("STEPS", "Report", "examine")
 
+_UNBUFFERED = "PYTHONUNBUFFERED"
+
 #: What is examined, in this order: each step relies on those before.
 STEPS = (
     Step("starting it", contact.first_contact),
@@ -26,9 +29,10 @@ STEPS = (
     Step("its tools", listing.tools),
     Step("several requests at once", conversation.at_once),
     Step("the end of its input", leaving.leave),
-    Step("an unknown revision", rough.unknown_revision),
+    Step("a second start", conversation.again),
     Step("lines as Windows writes them", rough.odd_lines),
     Step("a malformed line", rough.malformed),
+    Step("an unknown revision", rough.unknown_revision),
     Step("a client of a newer revision", rough.probe),
 )
 
@@ -71,7 +75,7 @@ async def examine(
     `framing` is found out unless it is given.  `on_step` gets what is being looked at.  Never raises
     for what a server does; takes as long as the server makes it take, within `patience`.
     """
-    exam = Examination(command, framing, patience)
+    exam = Examination(_as_other_clients(command), framing, patience)
     made: set[str] = set()
     reached = False
     try:
@@ -87,7 +91,8 @@ async def examine(
     finally:
         await exam.drop()
     if reached:
-        made.update(("exits-later", "not-again"))
+        made.add("exits-later")
+        made.update(leaving.judge_noise(exam))
     made.update(leaving.judge_output(exam))
     order = list(CHECKS)
     findings = sorted(
@@ -102,3 +107,10 @@ async def examine(
         framing=exam.framing if reached else None,
         first_answer_seconds=exam.first_answer_seconds,
     )
+
+
+def _as_other_clients(command: Command) -> Command:
+    """Start the command as clients do that do not turn Python's buffering off."""
+    if command.inherit_env and _UNBUFFERED in os.environ:
+        return command
+    return msgspec.structs.replace(command, env={_UNBUFFERED: "", **command.env})

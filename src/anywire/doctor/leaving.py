@@ -6,7 +6,7 @@ from anywire.doctor.departure import Leaving
 from anywire.doctor.examination import Examination, shown
 from anywire.wire.message import Fault, FaultKind
 
-__all__ = ("judge_output", "leave")
+__all__ = ("judge_noise", "judge_output", "leave")
 
 # A pipe that nobody reads is full after so much.
 _PIPE_BYTES = 64 * 1024
@@ -29,20 +29,24 @@ async def leave(exam: Examination) -> tuple[str, ...]:
     return ("ignores-eof", "ignores-term", "exit-code", "left-behind")
 
 
-def judge_output(exam: Examination) -> tuple[str, ...]:
-    """Judge what all starts together wrote that is no message."""
+def judge_noise(exam: Examination) -> tuple[str, ...]:
+    """Judge what all starts together wrote on stdout that was not meant as a message."""
     noise = [fault for fault in exam.faults if not _is_message(fault)]
-    wrong = [fault for fault in exam.faults if _is_message(fault)]
-    if noise and "several-lines" not in exam.findings:
+    if noise:
         times = "once" if len(noise) == 1 else f"{len(noise)} times"
         exam.find("noise", f"{times}, first {shown(noise[0].data)}")
+    return ("noise",)
+
+
+def judge_output(exam: Examination) -> tuple[str, ...]:
+    """Judge what was meant as a message and is none, and how much came on stderr."""
+    wrong = [fault for fault in exam.faults if _is_message(fault)]
     if wrong:
         exam.find("bad-message", f"{wrong[0].reason}: {shown(wrong[0].data)}")
     if exam.stderr_bytes > _PIPE_BYTES:
-        exam.find("stderr-flood", f"{exam.stderr_bytes:,} bytes in one examination")
-    return ("noise", "bad-message", "stderr-flood")
+        exam.find("stderr-flood", f"{exam.stderr_bytes:,} bytes after one start")
+    return ("bad-message", "stderr-flood")
 
 
 def _is_message(fault: Fault) -> bool:
-    """Say whether it was meant as a message: JSON, but not as JSON-RPC has it."""
     return fault.kind is FaultKind.INVALID_REQUEST and fault.data[:1] in (b"{", b"[")

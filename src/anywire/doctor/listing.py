@@ -49,7 +49,7 @@ async def tools(exam: Examination) -> tuple[str, ...]:
     listed = await _list(exam, declared=declared)
     if listed is None:
         return ("tools-list",) if declared else ()
-    if listed and not declared:
+    if listed and isinstance(capabilities, dict) and not declared:
         exam.find("tools-undeclared", f"it lists {len(listed)} tools")
     _judge(exam, listed)
     return (

@@ -32,9 +32,9 @@ async def unknown_revision(exam: Examination) -> tuple[str, ...]:
     subject = await exam.start()
     id = subject.new_id()
     subject.send(initialize(id, _NO_REVISION))
-    reply = await subject.answer(id, exam.patience.start_seconds)
+    reply = await subject.answer(id, exam.restart_seconds)
     if reply is None:
-        how = subject.exit() if subject.gone else f"no answer within {exam.patience.start_seconds:g} s"
+        how = subject.exit() if subject.gone else f"no answer within {exam.restart_seconds:.1f} s"
         exam.find("revision-silence", f"asked for {_NO_REVISION}: {how}")
     elif isinstance(reply, Response):
         if _revision(reply) == _NO_REVISION:
@@ -100,14 +100,14 @@ async def probe(exam: Examination) -> tuple[str, ...]:
     subject = await exam.start()
     probing = Request(b'"anywire-discover"', "server/discover", _PROBE_PARAMS)
     subject.send(probing)
-    # It has to start first, and gets twice the time that took.
-    seconds = exam.patience.silent_seconds + 2 * (exam.first_answer_seconds or 0.0)
-    reply = await subject.answer(probing.id, seconds)
+    reply = await subject.answer(probing.id, exam.restart_seconds)
     if subject.gone:
         exam.find("probe-fatal", f"asked for server/discover: {subject.exit()}")
         return ("probe-fatal",)
     if reply is None:
-        exam.find("probe-silence", f"asked for server/discover it said nothing for {seconds:.1f} s")
+        exam.find(
+            "probe-silence", f"asked for server/discover it said nothing for {exam.restart_seconds:.1f} s"
+        )
     id = subject.new_id()
     subject.send(initialize(id))
     opened = await subject.answer(id, exam.patience.answer_seconds)

@@ -45,17 +45,18 @@ def encode_failure(text: str) -> bytes:
 
 def describe(error: BaseException) -> str:
     """Say what went wrong: the text of an exception, or its name; a group of one is that one."""
-    cause = error
-    while isinstance(cause, BaseExceptionGroup):
-        group: BaseExceptionGroup[BaseException] = cause  # pyright: ignore[reportUnknownVariableType]
-        if len(group.exceptions) > 1:
-            break
-        cause = group.exceptions[0]
+    cause = _cause(error)
     try:
         text = str(cause)
     except Exception:  # noqa: BLE001 an exception that cannot be printed is still one to tell of
         text = ""
     return text or type(cause).__name__
+
+
+def _cause(error: BaseException) -> BaseException:
+    inside: tuple[BaseException, ...] = getattr(error, "exceptions", ())
+    alone = isinstance(error, BaseExceptionGroup) and len(inside) == 1
+    return _cause(inside[0]) if alone else error
 
 
 def _blocks(value: object) -> list[ContentBlock]:

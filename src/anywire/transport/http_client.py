@@ -19,14 +19,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from anywire.errors import AnywireError, ConnectFailed, HttpStatusError, TransportBroken, TransportClosed
+from anywire.errors import (
+    AnywireError,
+    ConnectFailed,
+    HttpStatusError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TransportBroken,
+    TransportClosed,
+)
 from anywire.protocol.http.client import Reading
 from anywire.protocol.http.reconnect import Reconnect
 from anywire.protocol.retry import is_read_only
-from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
+from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
 from anywire.transport.http_request import Asker, HttpSession, Reply, TokenHook
-from anywire.wire.codec import encode
+from anywire.wire.codec import decode, encode
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
     Batch,
@@ -39,13 +47,18 @@ from anywire.wire.message import (
     id_key,
 )
 from anywire.wire.peer import read_cancel
+from anywire.wire.value import decode_value, encode_value
 
 if TYPE_CHECKING:
     from anywire.transport.sse_client import SseClientTransport
 
-__all__ = ("HttpClientTransport",)
+__all__ = ("MAX_SSE_BYTES", "HttpClientTransport", "StreamableHttpClient", "StreamableHttpOptions")
 
 _log = logging.getLogger("anywire.http")
+
+#: The most that one event or one JSON body may hold for `StreamableHttpClient`; a longer one is
+#: reported and skipped.
+MAX_SSE_BYTES: Final = 10 * 1024 * 1024
 
 _INITIALIZED: Final = "notifications/initialized"
 _RENEWAL_ID: Final = b'"anywire-renewal"'
@@ -306,3 +319,69 @@ class HttpClientTransport:
             await self._old.close()  # which says that it is closed
         else:
             call_back(self.callbacks.on_close, None)
+
+
+class StreamableHttpOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a `StreamableHttpClient` needs.
+
+    `on_frame` gets every message of the server as plain JSON data, from whichever stream it comes;
+    `on_error` what goes wrong with the general stream, and what cannot be read.
+    """
+
+    url: str
+    on_frame: Callable[[Any], None]
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    on_error: Callable[[Exception], None] = ignore
+
+
+class StreamableHttpClient:
+    """Streamable HTTP for programs that speak plain JSON objects and match replies by themselves.
+
+    A small face on `HttpClientTransport`: the session id and the protocol version go on every later
+    request by themselves, the general stream is opened when the handshake is done.
+    """
+
+    def __init__(self, options: StreamableHttpOptions) -> None:
+        self._options = options
+        limits = DEFAULT_LIMITS.replace(message_bytes=MAX_SSE_BYTES)
+        self._transport = HttpClientTransport(options.url, headers=options.headers, limits=limits)
+        callbacks = self._transport.callbacks
+        callbacks.on_message = self._frame
+        callbacks.on_error = self._error
+        callbacks.on_failed = self._failed
+        self._failures: dict[bytes, AnywireError] = {}
+        self._started = False
+
+    async def send(self, frame: Mapping[str, Any]) -> None:
+        """POST one frame; returns when everything that the server answers to it has been received.
+
+        Raises an `AnywireError` when the server refuses it or cannot be reached, `TransportClosed`
+        after `stop()`.
+        """
+        if not self._started:
+            self._started = True
+            await self._transport.start()
+        message = decode(encode_value(frame))
+        if isinstance(message, Fault):
+            raise LocalProtocolError(message.reason)
+        await asyncio.shield(self._transport.begin(message))
+        failure = self._failures.pop(message.id, None) if isinstance(message, Request) else None
+        if failure is not None:
+            raise failure
+
+    async def stop(self) -> None:
+        """End the streams and the session; later sends are refused.  Idempotent."""
+        await self._transport.close()
+
+    def _frame(self, message: Message | Batch) -> None:
+        for item in message.items if isinstance(message, Batch) else (message,):
+            if isinstance(item, Fault):
+                self._error(item)
+            else:
+                self._options.on_frame(decode_value(encode(item), object))
+
+    def _error(self, error: Fault | AnywireError) -> None:
+        self._options.on_error(RemoteProtocolError(error.reason) if isinstance(error, Fault) else error)
+
+    def _failed(self, id: bytes, error: AnywireError) -> None:
+        self._failures[id] = error

@@ -27,20 +27,18 @@ class StdioClaim:
     """
 
     def __init__(self) -> None:
-        self.read_fd = _duplicate(0, os.O_RDONLY)
-        self.write_fd = _duplicate(1, os.O_WRONLY)
+        _fill_gaps()
+        self.read_fd = os.dup(0)
+        self.write_fd = os.dup(1)
         self._taken = False
-        self._saved: dict[int, int] = {0: os.dup(self.read_fd), 1: os.dup(self.write_fd)}
-        shares = _same_stream(self.write_fd, 2)
-        if shares:
-            self._saved[2] = os.dup(2)
+        self._saved: dict[int, int] = {0: os.dup(0), 1: os.dup(1)}
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
-        if shares or not _is_open(2):
+        if _same_stream(1, 2):
+            self._saved[2] = os.dup(2)
             os.dup2(null, 2)
         os.dup2(2, 1)
-        if null > 2:
-            os.close(null)
+        os.close(null)
         # What the program printed before goes where all prints go from now on.
         _flush_stdout()
 
@@ -84,33 +82,15 @@ def claim_stdio() -> StdioClaim:
         return _current[0]
 
 
-def _duplicate(fd: int, flags: int) -> int:
-    """Duplicate a descriptor beyond 2, where nobody expects anything; /dev/null for a closed one."""
-    if not _is_open(fd):
-        null = os.open(os.devnull, flags)
-        if null != fd:
-            os.dup2(null, fd)
-            os.close(null)
-    low: list[int] = []
-    while (copy := os.dup(fd)) <= 2:
-        low.append(copy)
-    for each in low:
-        os.close(each)
-    return copy
-
-
-def _is_open(fd: int) -> bool:
-    try:
-        os.fstat(fd)
-    except OSError:
-        return False
-    return True
+def _fill_gaps() -> None:
+    """Lead standard descriptors that are closed nowhere, before something else gets their numbers."""
+    while (null := os.open(os.devnull, os.O_RDWR)) <= 2:  # the lowest number that is free
+        os.set_inheritable(null, True)
+    os.close(null)
 
 
 def _same_stream(first: int, second: int) -> bool:
     """Say whether two descriptors lead to one pipe, socket or file (a terminal may be shared)."""
-    if not _is_open(second):
-        return False
     one, other = os.fstat(first), os.fstat(second)
     return not stat.S_ISCHR(one.st_mode) and os.path.samestat(one, other)
 

@@ -39,6 +39,17 @@ from anywire.errors import (
     TransportClosed,
 )
 from anywire.wire.codec import decode_value, encode_value
+from anywire.wire.event import (
+    CANCELLED,
+    CancelReceived,
+    Event,
+    Outcome,
+    ProgressReceived,
+    Refused,
+    Settled,
+    Unmatched,
+    read_cancel,
+)
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
     NULL_ID,
@@ -67,55 +78,7 @@ __all__ = (
     "read_cancel",
 )
 
-CANCELLED: Final = "notifications/cancelled"
 PROGRESS: Final = "notifications/progress"
-
-#: What became of a request of ours: its raw result, or why there is none.
-Outcome: TypeAlias = bytes | AnywireError
-
-
-class Settled(msgspec.Struct, frozen=True):
-    """A request of ours came to its end.
-
-    `send` is a message that must go out because of it (the cancellation of one that timed out).
-    `folded`: the reply's id had the right digits and the wrong type.
-    """
-
-    key: bytes
-    outcome: Outcome
-    send: Notification | None = None
-    folded: bool = False
-
-
-class CancelReceived(msgspec.Struct, frozen=True):
-    """The peer no longer wants the answer to its request `key`; it is out of the table already."""
-
-    key: bytes
-    reason: str
-
-
-class ProgressReceived(msgspec.Struct, frozen=True):
-    """A request of ours made progress; `params` is raw JSON (`progress`, `total`, `message`)."""
-
-    key: bytes
-    params: bytes
-
-
-class Refused(msgspec.Struct, frozen=True):
-    """A request that must not be handled; `reply` says why and must be sent."""
-
-    reply: ErrorResponse
-
-
-class Unmatched(msgspec.Struct, frozen=True):
-    """A reply that answers nothing that is in flight."""
-
-    message: Response | ErrorResponse
-
-
-#: What one incoming message means.  A request or a notification that is for the layer above is
-#: returned as it is.
-Event: TypeAlias = Request | Notification | Settled | CancelReceived | ProgressReceived | Refused | Unmatched
 
 
 class _Pending(msgspec.Struct):
@@ -129,16 +92,10 @@ class _Pending(msgspec.Struct):
     total_deadline: float | None
 
 
-class _CancelParams(msgspec.Struct, rename="camel"):
-    request_id: msgspec.Raw = msgspec.Raw()
-    reason: object = None
-
-
 class _ProgressParams(msgspec.Struct, rename="camel"):
     progress_token: msgspec.Raw = msgspec.Raw()
 
 
-_cancel_decoder = msgspec.json.Decoder(_CancelParams)
 _progress_decoder = msgspec.json.Decoder(_ProgressParams)
 
 
@@ -378,18 +335,6 @@ def _waited(pending: _Pending, now: float) -> str:
     if pending.total_deadline is not None and now >= pending.total_deadline:
         return f"{pending.method} did not end within {pending.total_deadline - pending.started:g} s"
     return f"no answer to {pending.method} within {pending.silence:g} s"
-
-
-def read_cancel(message: Notification) -> CancelReceived | None:
-    """Read which request a `notifications/cancelled` is about; None for anything else or malformed."""
-    if message.method != CANCELLED:
-        return None
-    try:
-        params = decode_value(message.params or b"{}", _CancelParams, _cancel_decoder)
-    except msgspec.MsgspecError:
-        return None
-    reason = params.reason if isinstance(params.reason, str) and params.reason else "cancelled by client"
-    return CancelReceived(id_key(bytes(params.request_id)), reason)
 
 
 def _is_message(fault: Fault) -> bool:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+import os
 
 from tests.cli.servers.healthy import Healthy
 
 
 class Buffered(Healthy):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stdout = os.fdopen(1, "wb")
+
     def write_bytes(self, data: bytes) -> None:
-        sys.stdout.buffer.write(data)
+        self.stdout.write(data)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,67 @@
+"""Which request of the client does a message of the server belong to?
+
+A pipe need not know.  Over HTTP it decides on which stream the message travels: progress goes where
+its token came from; anything else that comes while exactly one request is unanswered belongs to it.
+
+Specification: MCP `basic/transports#streamable-http`, `basic/utilities/progress`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from anywire.wire.message import Message, Notification, Request, id_key
+from anywire.wire.value import decode_value
+
+__all__ = ("Belonging",)
+
+
+class _Meta(msgspec.Struct, rename="camel"):
+    progress_token: Raw | UnsetType = UNSET
+
+
+class _Params(msgspec.Struct):
+    meta: _Meta = msgspec.field(default_factory=_Meta, name="_meta")
+
+
+class _Progress(msgspec.Struct, rename="camel"):
+    progress_token: Raw = Raw()
+
+
+_params = msgspec.json.Decoder(_Params)
+_progress = msgspec.json.Decoder(_Progress)
+
+
+class Belonging:
+    """The progress tokens of a client's unanswered requests."""
+
+    def __init__(self) -> None:
+        self._ids: dict[bytes, bytes] = {}
+        self._tokens: dict[bytes, bytes] = {}
+
+    def asked(self, request: Request) -> None:
+        """A request is on its way."""
+        key = id_key(request.id)
+        self._ids[key] = request.id
+        try:
+            token = decode_value(request.params or b"{}", _Params, _params).meta.progress_token
+        except msgspec.MsgspecError:
+            return
+        if not isinstance(token, UnsetType):
+            self._tokens[id_key(bytes(token))] = key
+
+    def settled(self, key: bytes) -> None:
+        """A request has its answer, or needs none any more."""
+        if self._ids.pop(key, None) is not None:
+            self._tokens = {token: of for token, of in self._tokens.items() if of != key}
+
+    def of(self, message: Message) -> bytes | None:
+        """Return the raw id of the request that a message of the server belongs to, if one can be told."""
+        if isinstance(message, Notification) and message.method == "notifications/progress":
+            try:
+                token = decode_value(message.params or b"{}", _Progress, _progress).progress_token
+            except msgspec.MsgspecError:
+                return None
+            return self._ids.get(self._tokens.get(id_key(bytes(token)), b""))
+        return next(iter(self._ids.values())) if len(self._ids) == 1 else None
