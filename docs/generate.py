@@ -70,7 +70,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def command() -> str:
     """Tell the command line, one section a subcommand."""
     main = importlib.import_module("anywire.cli.main")
-    parser: argparse.ArgumentParser = main._parser()
+    parser: argparse.ArgumentParser = main.whole_parser()[0]
     _, *notes = paragraphs(docstring("anywire.cli.main"))
     written = [f"`anywire`: {parser.description}", *notes]
     for name, summary, each in subcommands(parser):

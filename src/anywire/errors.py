@@ -37,6 +37,17 @@ class AnywireError(Exception):
     #: The JSON-RPC error code a peer is told when this error answers its request.
     code: int = -32603
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # The way in is not `__init__`, whose arguments are other than the text.
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[AnywireError], args: tuple[object, ...], attributes: dict[str, object]) -> AnywireError:
+    """Make a copied or pickled error anew."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
+
 
 class ConfigError(AnywireError):
     """The program asked for something that cannot be: a bad option, an unusable handler signature."""
@@ -130,13 +141,24 @@ class ProcessExited(TransportError):
     """The child process ended.
 
     `command` is what was run, `returncode` its exit code (negative: the signal that ended it;
-    None: not known), `stderr_tail` the last lines it wrote to stderr.
+    None: not known), `stderr_tail` the last lines it wrote to stderr; `unanswered` tells that it had
+    not sent a single message, and `output` what it had written on stdout instead.
     """
 
-    def __init__(self, command: str, returncode: int | None, stderr_tail: str = "") -> None:
+    def __init__(
+        self,
+        command: str,
+        returncode: int | None,
+        stderr_tail: str = "",
+        *,
+        unanswered: bool = False,
+        output: str = "",
+    ) -> None:
         self.command = command
         self.returncode = returncode
         self.stderr_tail = stderr_tail
+        self.unanswered = unanswered
+        self.output = output
         super().__init__(self.describe())
 
     def describe(self) -> str:
@@ -147,5 +169,7 @@ class ProcessExited(TransportError):
             how = f"was ended by signal {-self.returncode}"
         else:
             how = f"exited with code {self.returncode}"
+        when = " before it answered" if self.unanswered else ""
+        output = f"; on stdout it wrote {self.output!r}" if self.output else ""
         words = self.stderr_tail.strip()
-        return f"{self.command} {how}" + (f"; its last words: {words}" if words else "")
+        return f"{self.command} {how}{when}{output}" + (f"; its last words: {words}" if words else "")

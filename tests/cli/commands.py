@@ -33,6 +33,7 @@ def anywire(
     *arguments: str | Path,
     stdin: str = "",
     env: Mapping[str, str] | None = None,
+    cwd: Path = ROOT,
     python: Sequence[str] = (),
 ) -> Finished:
     """Run the command in a process of its own, from the root of the checkout, to its end."""
@@ -41,7 +42,7 @@ def anywire(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        cwd=ROOT,
+        cwd=cwd,
         env={**os.environ, "COLUMNS": "100", "PYTHONUTF8": "1", **(env or {})},
         start_new_session=True,
     )

@@ -55,6 +55,12 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+def needs(text: str) -> list[str]:
+    """The packages, beyond anywire's own, that the code of a page needs; it names them in a comment."""
+    found = re.search(r"<!-- needs: ([\w ]+) -->", text)
+    return found.group(1).split() if found else []
+
+
 def blocks(text: str) -> list[Block]:
     """The fenced blocks of a page, in order."""
     found: list[Block] = []
@@ -87,9 +93,16 @@ def commands(block: Block) -> list[Command]:
 
 
 def matches(expected: str, actual: str) -> bool:
-    """Whether an output is the expected one, in which `...` stands for anything."""
-    wanted, got = (
-        "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in (expected, actual)
+    """Whether an output is the expected one, in which `...` stands for anything.
+
+    A line of its own stands for any number of lines, none included.
+    """
+    pattern = "".join(
+        r"(?:.*\n)*?" if line == "..." else r"[\s\S]*?".join(map(re.escape, line.split("..."))) + r"\n"
+        for line in _lines(expected)
     )
-    pattern = ".*?".join(re.escape(part) for part in wanted.split("..."))
-    return re.fullmatch(pattern, got, re.DOTALL) is not None
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in _lines(actual))) is not None
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip("\n").splitlines()]

@@ -169,20 +169,24 @@ def raising() -> list[tuple[BaseException, str]]:
         (one, "'k'"),
         (ExceptionGroup("two", [ValueError("a"), ValueError("b")]), "two (2 sub-exceptions)"),
         (RuntimeError("half \ud800"), "half \ufffd"),
-        (StopIteration("s"), "coroutine raised StopIteration"),
         (TimeoutError(), "TimeoutError"),
     ]
 
 
 @pytest.mark.parametrize("number", range(len(raising())))
-async def test_any_exception_is_that_call_alone(number: int) -> None:
+@pytest.mark.parametrize("how", ["task", "thread", "inline"])
+async def test_any_exception_is_that_call_alone(number: int, how: str) -> None:
     """Groups of one, exceptions that cannot be printed, half characters: all become a text."""
     server = Server("s")
     raised, words = raising()[number]
 
-    @server.tool
-    async def fails() -> None:
+    def fails() -> None:
         raise raised
+
+    async def fails_in_task() -> None:
+        raise raised
+
+    server.tool(name="fails", inline=how == "inline")(fails_in_task if how == "task" else fails)
 
     async with talk(server) as peer:
         await peer.call(1, "fails")
@@ -190,6 +194,26 @@ async def test_any_exception_is_that_call_alone(number: int) -> None:
 
         replies = {reply["id"]: reply for reply in await peer.receive_many(2)}
         assert replies == {1: failure(1, f"Error in tool 'fails': {words}"), 2: result(2, {})}
+
+
+@pytest.mark.parametrize("how", ["task", "thread", "inline"])
+async def test_a_tool_that_runs_out_of_an_iterator_is_answered(how: str) -> None:
+    """No future of asyncio takes a `StopIteration`, so it must not reach one."""
+    server = Server("s")
+
+    def runs_out() -> None:
+        next(iter([]))
+
+    async def runs_out_in_task() -> None:
+        next(iter([]))
+
+    server.tool(name="runs_out", inline=how == "inline")(runs_out_in_task if how == "task" else runs_out)
+    async with talk(server) as peer:
+        await peer.call(1, "runs_out")
+
+        reply = (await peer.receive())["result"]
+        assert reply["isError"] is True
+        assert "StopIteration" in reply["content"][0]["text"]
 
 
 @pytest.mark.parametrize("how", ["task", "thread", "inline"])

@@ -162,7 +162,12 @@ def descendants() -> dict[int, str]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                state, parent = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:2]
+                state, parent = (
+                    (entry / "stat")
+                    .read_text(encoding="utf-8", errors="replace")
+                    .rpartition(")")[2]
+                    .split()[:2]
+                )
                 children.setdefault(int(parent), []).append((int(entry.name), state))
     found: dict[int, str] = {}
     waiting = [os.getpid()]

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -43,43 +43,59 @@ class Child:
     def read_line(self) -> bytes:
         """Read one line of its stdout."""
         assert self.process.stdout is not None
-        return read_until(self.process.stdout.fileno(), lambda data: data.endswith(b"\n"))
+        return read_line(self.process.stdout.fileno())
 
     def read_all(self) -> bytes:
         """Read its stdout to the end."""
         assert self.process.stdout is not None
-        return read_until(self.process.stdout.fileno(), lambda _: False)
+        return read_all(self.process.stdout.fileno())
 
     def read_stderr(self) -> bytes:
         """Read its stderr to the end."""
         assert self.process.stderr is not None
-        return read_until(self.process.stderr.fileno(), lambda _: False)
+        return read_all(self.process.stderr.fileno())
+
+    def read_stderr_line(self) -> bytes:
+        """Read one line of its stderr."""
+        assert self.process.stderr is not None
+        return read_line(self.process.stderr.fileno())
 
     def wait(self, seconds: float = PATIENCE) -> int:
         """Wait for its exit code."""
         return self.process.wait(seconds)
 
 
-def read_until(fd: int, done: object) -> bytes:
-    """Read a descriptor byte by byte where it matters, until `done` says so, or to its end."""
-    assert callable(done)
-    deadline = time.monotonic() + PATIENCE
+def read_line(fd: int) -> bytes:
+    """Read one line of a descriptor, byte by byte; less at its end."""
     data = b""
+    for chunk in _chunks(fd, 1):
+        data += chunk
+        if chunk == b"\n":
+            break
+    return data
+
+
+def read_all(fd: int) -> bytes:
+    """Read a descriptor to its end."""
+    return b"".join(_chunks(fd, 65536))
+
+
+def _chunks(fd: int, size: int) -> Iterator[bytes]:
+    deadline = time.monotonic() + PATIENCE
     with selectors.DefaultSelector() as selector:
         selector.register(fd, selectors.EVENT_READ)
-        while not done(data):
+        while True:
             left = deadline - time.monotonic()
-            assert left > 0, f"waited {PATIENCE} s for more than {data[-200:]!r}"
+            assert left > 0, f"nothing more, and no end, within {PATIENCE} s"
             if not selector.select(left):
                 continue
             try:
-                chunk = os.read(fd, 1 if done(b"\n") else 65536)
+                chunk = os.read(fd, size)
             except OSError:
-                chunk = b""  # a terminal whose last program left
+                return  # a terminal whose last program left
             if not chunk:
-                break
-            data += chunk
-    return data
+                return
+            yield chunk
 
 
 @contextmanager

@@ -19,6 +19,11 @@ STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 READY = "print('ready', flush=True)\n"
 
 
+def descriptors() -> int:
+    """How many are open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step of the ending takes a tenth of its time."""
@@ -75,13 +80,13 @@ async def test_what_is_said_before_the_end_of_input_is_heard_before_it() -> None
 )
 async def test_start_that_fails_says_which_program_and_why(argv: tuple[str, ...], sentence: str) -> None:
     """The error names the command and the reason, and nothing is left open."""
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptors()
     with pytest.raises(SpawnFailed, match="was not started") as failed:
         await ChildProcess.spawn(Command(argv), Heard().events())
 
     assert sentence in str(failed.value)
     assert argv[0] in str(failed.value)
-    await eventually(lambda: len(os.listdir("/proc/self/fd")) <= before)
+    await eventually(lambda: descriptors() <= before)
 
 
 async def test_start_in_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
@@ -118,6 +123,14 @@ async def test_output_that_comes_at_once_is_not_lost() -> None:
         assert await child.wait() == 0
         assert heard.output == b"hello\n"
         await child.end()
+
+
+def test_command_is_shown_as_it_would_be_typed_and_not_at_any_length() -> None:
+    """It stands in every error; a script of a hundred lines would hide what the error says."""
+    assert str(Command(("npx", "-y", "a server", "$HOME"))) == "npx -y 'a server' '$HOME'"
+    long = str(Command(("python", "-c", "import sys\n" * 1000, "the end")))
+    assert len(long) == 200
+    assert (long.startswith("python -c 'import sys import"), long.endswith("sys ' 'the end'")) == (True, True)
 
 
 # The end.
@@ -198,7 +211,9 @@ async def test_grandchild_that_ignores_everything_is_ended_with_the_child(
     start: str, child_stays: bool
 ) -> None:
     """Whichever session it is in, whoever its parent is by then."""
-    grandchild = f"{STUBBORN}import os, signal, time; print(f'grandchild={{os.getpid()}}', flush=True); time.sleep(60)"
+    grandchild = (
+        f"{STUBBORN}import os, signal, time; print(f'grandchild={{os.getpid()}}', flush=True); time.sleep(60)"
+    )
     code = f"argv = [sys.executable, '-I', '-S', '-c', {'import signal;' + grandchild!r}]\n{start}\n"
     heard = Heard()
     child = await heard.spawn(code + ("time.sleep(60)" if child_stays else "read()"))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.transport.child import Child, Redirect, read_until, run
+from tests.transport.child import Child, Redirect, read_all, run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="descriptors are claimed on POSIX systems")
 
@@ -143,7 +143,7 @@ def test_stdio_may_be_of_any_kind(report: Path, tmp_path: Path, kind: str) -> No
     with run("claim.py", str(report), "print", stdin=target, stdout=target, stderr=target) as child:
         os.close(write)
         assert child.wait() == 0
-        shown = read_until(read, lambda _: False).replace(b"\r", b"") if read >= 0 else b""
+        shown = read_all(read).replace(b"\r", b"") if read >= 0 else b""
     if read >= 0:
         os.close(read)
 

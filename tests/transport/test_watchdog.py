@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -72,6 +72,15 @@ def eventually(condition: Callable[[], bool], within: float = 10.0) -> None:
         time.sleep(0.01)
 
 
+def leave(process: subprocess.Popen[bytes], *, wait: bool = True) -> None:
+    """End a program's input, which is what it sees when whoever started it goes."""
+    assert process.stdin is not None
+    process.stdin.close()
+    process.stdin = None
+    if wait:
+        process.wait(timeout=10)
+
+
 READY = "print('ready', flush=True)\n"
 WAIT = READY + "sys.stdin.read()\n"
 
@@ -103,7 +112,7 @@ def test_tree_remembers_what_it_saw_once(family: Family) -> None:
     child = family.start(beside(SLEEPER, ", start_new_session=True"), marked=False)
     tree = Tree("no such mark", child.pid)
     seen = set(tree.alive())
-    child.communicate(timeout=10)
+    leave(child)
 
     assert set(tree.alive()) == seen - {child.pid}
 
@@ -111,7 +120,7 @@ def test_tree_remembers_what_it_saw_once(family: Family) -> None:
 def test_tree_finds_what_it_never_saw_by_the_mark(family: Family) -> None:
     """A grandchild in a session of its own, first looked for when its parent has gone."""
     child = family.start(beside(SLEEPER, ", start_new_session=True"))
-    child.communicate(timeout=10)
+    leave(child)
     tree = Tree(family.mark)
 
     assert set(tree.alive()) == set(carrying(family.mark))
@@ -133,13 +142,11 @@ def test_dead_child_that_nobody_has_waited_for_does_not_count(family: Family) ->
     tree = Tree(family.mark)
     tree.started(child.pid)
     assert tree.exists()
-    assert child.stdin is not None
-    child.stdin.close()
+    leave(child, wait=False)
     eventually(lambda: not alive(child.pid))
 
     assert Path(f"/proc/{child.pid}").exists()
     assert not tree.exists()
-    child.stdin = None
 
 
 def test_signal_reaches_the_whole_tree_and_nobody_else(family: Family) -> None:
@@ -167,7 +174,7 @@ def test_tree_of_nothing_is_empty_and_signals_nobody() -> None:
 
 
 @contextlib.contextmanager
-def watching(owner: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def watching(owner: int | None = None) -> Generator[subprocess.Popen[bytes]]:
     """A running watchdog; it must end in order."""
     command = [*python(), watchdog.__file__, str(os.getpid() if owner is None else owner)]
     dog = subprocess.Popen(command, stdin=subprocess.PIPE, env={}, start_new_session=True, bufsize=0)
@@ -185,13 +192,6 @@ def tell(dog: subprocess.Popen[bytes], *lines: str) -> None:
     dog.stdin.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def leave(dog: subprocess.Popen[bytes]) -> None:
-    """What a watchdog sees when its owner goes."""
-    assert dog.stdin is not None
-    dog.stdin.close()
-    dog.stdin = None
-
-
 def test_watchdog_without_children_leaves_at_once() -> None:
     """Also one that had some."""
     with watching() as dog:
@@ -206,10 +206,8 @@ def test_watchdog_lets_a_polite_child_leave_by_itself(family: Family) -> None:
     child = family.start(WAIT + "time.sleep(0.2)\nsys.exit(7)\n")
     with watching() as dog:
         tell(dog, f"{family.mark} 0", f"{family.mark} {child.pid}")
-        assert child.stdin is not None
-        child.stdin.close()
+        leave(child, wait=False)
         leave(dog)
-    child.stdin = None
 
     assert child.wait(timeout=10) == 7
 
@@ -315,14 +313,10 @@ def test_watchdog_that_somebody_ended_is_started_again_and_told_everything(famil
     dog_of(guardian).wait(timeout=10)
     family.start(STUBBORN + READY + "time.sleep(60)")
     guardian.starting("another")
-    dog = dog_of(guardian)
-    assert dog.stdin is not None
-    dog.stdin.close()  # as if we had been killed
-    dog.wait(timeout=10)
+    dog, guardian._watchdog = dog_of(guardian), None
+    leave(dog)  # as if we had been killed
 
     assert carrying(family.mark) == {}
-    guardian.forget(family.mark)
-    guardian.forget("another")
 
 
 @pytest.mark.parametrize("executable", ["", None, "/usr/bin/app", "/opt/uwsgi"])

@@ -35,7 +35,12 @@ from anywire.wire.peer import (
 )
 
 #: How a peer may spell the id of our request number `n`, and whether its type is wrong then.
-SPELLINGS: tuple[tuple[bytes, bool], ...] = ((b"%d", False), (b'"%d"', True), (b"%d.0", True), (b"%d.00", True))
+SPELLINGS: tuple[tuple[bytes, bool], ...] = (
+    (b"%d", False),
+    (b'"%d"', True),
+    (b"%d.0", True),
+    (b"%d.00", True),
+)
 #: Ids of the peer's requests; some of them are the same id in another spelling.
 THEIR_IDS: tuple[bytes, ...] = (b"0", b"-0", b"1", b"1.0", b'"1"', b'"a"', b'"\\u0061"', b'"\\ud800"')
 IN_FLIGHT = 5
@@ -76,7 +81,9 @@ class Conversation:
         assert (sent.params is not None) == progress
         self.begun += 1
         latest = None if total is None else self.now + total
-        bounds = [bound for bound in (None if timeout is None else self.now + timeout, latest) if bound is not None]
+        bounds = [
+            bound for bound in (None if timeout is None else self.now + timeout, latest) if bound is not None
+        ]
         self.waiting[sent.id] = Waiting(method, timeout, min(bounds, default=None), latest)
         assert len(self.peer._deadlines) <= 2 * len(self.waiting) + 65
 
@@ -116,7 +123,9 @@ class Conversation:
             assert settled is None
             return
         assert settled is not None
-        assert isinstance(settled.outcome, LimitExceeded if kind is FaultKind.TOO_LARGE else RemoteProtocolError)
+        assert isinstance(
+            settled.outcome, LimitExceeded if kind is FaultKind.TOO_LARGE else RemoteProtocolError
+        )
         self._take(settled, key)
 
     def cancel(self, number: int, reason: str) -> None:
@@ -150,7 +159,11 @@ class Conversation:
     def pass_time(self, seconds: float) -> None:
         """The clock moves on, and the peer is told."""
         self.now += seconds
-        due = {key for key, each in self.waiting.items() if each.deadline is not None and each.deadline <= self.now}
+        due = {
+            key
+            for key, each in self.waiting.items()
+            if each.deadline is not None and each.deadline <= self.now
+        }
         settled = self.peer.tick(self.now)
         assert {each.key for each in settled} == due
         for each in settled:

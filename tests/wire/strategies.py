@@ -25,7 +25,9 @@ def thorough(examples: int, in_ci: int | None = None) -> settings:
 
 
 white_space = st.sampled_from(["", "", "", " ", "\n", "\r\n", "\t", "  "])
-plain_characters = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters='"\\'), max_size=4)
+plain_characters = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters='"\\'), max_size=4
+)
 string_pieces = st.one_of(plain_characters, st.sampled_from(ESCAPES))
 odd_string_pieces = st.one_of(string_pieces, st.sampled_from(LONE_SURROGATES))
 
@@ -40,7 +42,9 @@ def _array(items: list[tuple[str, str]]) -> str:
 
 
 def _object(members: list[tuple[str, str, str]]) -> str:
-    return "{" + ",".join(f"{space}{name}{space}:{space}{value}{space}" for space, name, value in members) + "}"
+    return (
+        "{" + ",".join(f"{space}{name}{space}:{space}{value}{space}" for space, name, value in members) + "}"
+    )
 
 
 def json_texts(pieces: st.SearchStrategy[str] = string_pieces) -> st.SearchStrategy[str]:
@@ -58,7 +62,13 @@ def json_texts(pieces: st.SearchStrategy[str] = string_pieces) -> st.SearchStrat
 member_names = st.sampled_from([f'"{name}"' for name in (*ENVELOPE_NAMES, "_meta", "progressToken", "x")])
 escaped_names = st.sampled_from(['"i\\u0064"', '"\\u006aso\\u006erpc"', '"metho\\u0064"', '"resul\\u0074"'])
 id_tokens = st.one_of(st.sampled_from(NUMBERS), strings())
-odd_ids = st.one_of(id_tokens, id_tokens, id_tokens, strings(odd_string_pieces), st.sampled_from(("null", "true", "[1]", "{}")))
+odd_ids = st.one_of(
+    id_tokens,
+    id_tokens,
+    id_tokens,
+    strings(odd_string_pieces),
+    st.sampled_from(("null", "true", "[1]", "{}")),
+)
 
 
 def _value_of(name: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -68,12 +78,16 @@ def _value_of(name: str, values: st.SearchStrategy[str]) -> st.SearchStrategy[st
         case '"id"':
             return odd_ids
         case '"method"':
-            return st.one_of(st.sampled_from(['"ping"', '"tools/call"', '"é"', '"x"', '"y"', '""', "7"]), strings())
+            return st.one_of(
+                st.sampled_from(['"ping"', '"tools/call"', '"é"', '"x"', '"y"', '""', "7"]), strings()
+            )
         case _:
             return values
 
 
-def _members(names: st.SearchStrategy[str], values: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, str, str]]:
+def _members(
+    names: st.SearchStrategy[str], values: st.SearchStrategy[str]
+) -> st.SearchStrategy[tuple[str, str, str]]:
     def with_value(name: str) -> st.SearchStrategy[tuple[str, str, str]]:
         return st.tuples(white_space, st.just(name), _value_of(name, values))
 
@@ -88,7 +102,13 @@ def _usual(name: str) -> Callable[[st.SearchStrategy[str]], st.SearchStrategy[tu
 def envelopes(draw: st.DrawFn, pieces: st.SearchStrategy[str] = string_pieces) -> bytes:
     """Objects with the members of a message, in any order, some of them missing, strange or there twice."""
     values = json_texts(pieces)
-    kinds = (("id", "method", "params"), ("method", "params"), ("id", "result"), ("id", "error"), ("id", "method"))
+    kinds = (
+        ("id", "method", "params"),
+        ("method", "params"),
+        ("id", "result"),
+        ("id", "error"),
+        ("id", "method"),
+    )
     wanted = ['"jsonrpc"', *(f'"{name}"' for name in draw(st.sampled_from(kinds)))]
     members = [draw(_usual(name)(values)) for name in wanted]
     unknown = st.one_of(strings(pieces), st.sampled_from(('"_meta"', '"x"')))
@@ -117,6 +137,22 @@ def mutations(draw: st.DrawFn, originals: st.SearchStrategy[bytes] = valid_messa
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(data)))
         stop = draw(st.integers(start, min(len(data), start + 12)))
-        new = draw(st.one_of(st.binary(max_size=4), st.sampled_from([b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"\\ud800", b'"id":1,', b'"result":'])))
-        data = draw(st.sampled_from([data[:start] + data[stop:], data[:stop] + data[start:], data[:start] + new + data[stop:], data[:start]]))
+        new = draw(
+            st.one_of(
+                st.binary(max_size=4),
+                st.sampled_from(
+                    [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"\\ud800", b'"id":1,', b'"result":']
+                ),
+            )
+        )
+        data = draw(
+            st.sampled_from(
+                [
+                    data[:start] + data[stop:],
+                    data[:stop] + data[start:],
+                    data[:start] + new + data[stop:],
+                    data[:start],
+                ]
+            )
+        )
     return data

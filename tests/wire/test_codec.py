@@ -52,7 +52,9 @@ def decode_fault(frame: bytes, limits: Limits | None = None) -> Fault:
 
 
 @pytest.mark.parametrize("id", IDS, ids=lambda id: id[:24].decode())
-@pytest.mark.parametrize("spelling", [b'{"jsonrpc":"2.0","id":%b,"method":"x"}', b'{ "id":%b , "method":"x", "jsonrpc":"2.0" }'])
+@pytest.mark.parametrize(
+    "spelling", [b'{"jsonrpc":"2.0","id":%b,"method":"x"}', b'{ "id":%b , "method":"x", "jsonrpc":"2.0" }']
+)
 def test_an_id_comes_back_exactly(id: bytes, spelling: bytes) -> None:
     request = decode(spelling % id)
 
@@ -200,9 +202,13 @@ SLOW_SHAPES: dict[str, Callable[[int], bytes]] = {
     "quotes": lambda size: b'{"params":[' + b'"' * size,
     "backslashes": lambda size: b'{"params":["' + b"\\" * size,
     "lone surrogates": lambda size: b'{"jsonrpc":"2.0","id":1,"result":"' + b"\\ud800" * (size // 6) + b'"}',
-    "pairs and halves": lambda size: b'{"jsonrpc":"2.0","id":1,"result":"' + b"\\ud800\\ud83d\\ude00" * (size // 18) + b'"}',
+    "pairs and halves": lambda size: (
+        b'{"jsonrpc":"2.0","id":1,"result":"' + b"\\ud800\\ud83d\\ude00" * (size // 18) + b'"}'
+    ),
     "brackets": lambda size: b'{"jsonrpc":"2.0","id":1,"params":' + b"[" * size,
-    "brackets that close": lambda size: b'{"jsonrpc":"2.0","id":1,"params":' + b"[" * (size // 2) + b"]" * (size // 2) + b"}",
+    "brackets that close": lambda size: (
+        b'{"jsonrpc":"2.0","id":1,"params":' + b"[" * (size // 2) + b"]" * (size // 2) + b"}"
+    ),
     "objects that open": lambda size: b'{"a":' * (size // 5),
     "numbers in an array": lambda size: b"[" + b"1," * (size // 2) + b"1]",
     "numbers behind a lone surrogate": lambda size: b'["\\ud800"' + b",1" * (size // 2) + b"]",
@@ -213,7 +219,9 @@ SLOW_SHAPES: dict[str, Callable[[int], bytes]] = {
     "telling names": lambda size: b"{," + b'"result" ' * (size // 9),
     "commas": lambda size: b"{" + b"," * size,
     "bytes that are not UTF-8": lambda size: b"\xff" * size,
-    "text beyond ASCII": lambda size: b'{"jsonrpc":"2.0","id":1,"method":"x","params":"' + b"\xc3\xa9" * (size // 2) + b"\xff",
+    "text beyond ASCII": lambda size: (
+        b'{"jsonrpc":"2.0","id":1,"method":"x","params":"' + b"\xc3\xa9" * (size // 2) + b"\xff"
+    ),
     "items that are cut": lambda size: b'[{"id":1,"params":["' + b'\\"' * (size // 2),
 }
 
@@ -308,6 +316,8 @@ def test_an_id_is_found_behind_the_large_member(tail: bytes, id: bytes | None, i
 
 
 def test_an_id_in_front_counts_more_than_one_behind() -> None:
-    fault = fault_from_excerpt(FaultKind.TOO_LARGE, "too large", b' \xef\xbb\xbf{"id":1,"x":"', b'","id":7}', 100)
+    fault = fault_from_excerpt(
+        FaultKind.TOO_LARGE, "too large", b' \xef\xbb\xbf{"id":1,"x":"', b'","id":7}', 100
+    )
 
     assert fault.id == b"1"

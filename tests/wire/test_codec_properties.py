@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anywire.wire.codec import _decode_carefully, decode, encode
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notification, Request, Response
-from anywire.wire.scan import depth_exceeds, scan_array, scan_object, syntax_error
+from anywire.wire.scan import depth_exceeds, syntax_error
 from tests.wire.strategies import (
     envelopes,
     json_texts,
@@ -46,7 +45,7 @@ def frames_of(thing: Message | Batch | Fault) -> list[bytes]:
 
 
 @given(st.one_of(envelopes(), envelopes(odd_string_pieces)))
-@thorough(600, in_ci=3_000)
+@thorough(400, in_ci=1_200)
 def test_the_fast_path_and_the_careful_one_agree(frame: bytes) -> None:
     fast, careful = decode(frame, LIMITS), _decode_carefully(frame, LIMITS)
 
@@ -55,24 +54,26 @@ def test_the_fast_path_and_the_careful_one_agree(frame: bytes) -> None:
 
 
 @given(mutations())
-@thorough(600, in_ci=3_000)
+@thorough(400, in_ci=1_200)
 def test_the_paths_agree_on_messages_that_were_damaged(frame: bytes) -> None:
     assert decode(frame, LIMITS) == _decode_carefully(frame, LIMITS)
 
 
 @given(st.one_of(st.binary(max_size=64), mutations(), json_texts(odd_string_pieces).map(str.encode)))
 @example(b'{"jsonrpc":"2.0","id":-' + b"9" * 5000 + b"}")
-@thorough(600, in_ci=3_000)
+@thorough(400, in_ci=1_200)
 def test_decoding_never_raises(frame: bytes) -> None:
     outcome = decode(frame, LIMITS)
 
     if isinstance(outcome, Fault):
         reply = outcome.answer()
-        assert reply is None or not isinstance(decode(encode(reply)), Fault), "the answer itself is no message"
+        assert reply is None or not isinstance(decode(encode(reply)), Fault), (
+            "the answer itself is no message"
+        )
 
 
 @given(envelopes(odd_string_pieces))
-@thorough(300, in_ci=1_500)
+@thorough(150, in_ci=400)
 def test_a_message_goes_back_byte_by_byte(frame: bytes) -> None:
     message = decode(frame, LIMITS)
 
@@ -81,7 +82,7 @@ def test_a_message_goes_back_byte_by_byte(frame: bytes) -> None:
 
 
 @given(envelopes(odd_string_pieces))
-@thorough(300, in_ci=1_500)
+@thorough(150, in_ci=400)
 def test_the_values_of_a_message_are_its_bytes(frame: bytes) -> None:
     match decode(frame, LIMITS):
         case Request(id=id, params=params):
@@ -99,7 +100,7 @@ def test_the_values_of_a_message_are_its_bytes(frame: bytes) -> None:
 
 
 @given(envelopes(odd_string_pieces))
-@thorough(300, in_ci=1_500)
+@thorough(150, in_ci=400)
 def test_a_message_built_from_the_parts_of_another_equals_it(frame: bytes) -> None:
     match decode(frame, LIMITS):
         case Request(id=id, method=method, params=params) as message:
@@ -115,7 +116,7 @@ def test_a_message_built_from_the_parts_of_another_equals_it(frame: bytes) -> No
 
 
 @given(st.one_of(json_texts(odd_string_pieces).map(str.encode), mutations()))
-@thorough(600, in_ci=3_000)
+@thorough(400, in_ci=1_200)
 def test_what_is_json_is_what_the_standard_library_takes_for_it(data: bytes) -> None:
     try:
         data.decode()
@@ -126,7 +127,7 @@ def test_what_is_json_is_what_the_standard_library_takes_for_it(data: bytes) -> 
 
 
 @given(st.one_of(json_texts(odd_string_pieces).map(str.encode), mutations()), st.integers(0, 4))
-@thorough(300, in_ci=1_500)
+@thorough(150, in_ci=400)
 def test_the_depth_is_what_a_reader_meets(data: bytes, limit: int) -> None:
     if not accepted_by_json_text(data):
         return

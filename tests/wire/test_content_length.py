@@ -123,7 +123,9 @@ def test_a_buffer_may_be_parsed_wherever_it_is_cut(vector: Vector, limits: Limit
         first = parse_messages(vector.data[:cut], limits)
         second = parse_messages(first.remaining + vector.data[cut:], limits)
         assert first.messages + second.messages == whole.messages
-        assert [fault.kind for fault in first.faults + second.faults] == [fault.kind for fault in whole.faults]
+        assert [fault.kind for fault in first.faults + second.faults] == [
+            fault.kind for fault in whole.faults
+        ]
         assert second.remaining == whole.remaining
 
 
@@ -221,7 +223,11 @@ def test_bodies_that_are_framed_come_back_with_the_same_meaning(bodies: list[byt
     ]
 
 
-@given(st.one_of(st.binary(max_size=80), mutations(st.sampled_from([PING + PONG, b"X: 1\n" + PING + b"\r\n" + PONG]))))
+@given(
+    st.one_of(
+        st.binary(max_size=80), mutations(st.sampled_from([PING + PONG, b"X: 1\n" + PING + b"\r\n" + PONG]))
+    )
+)
 @thorough(400)
 def test_a_buffer_of_anything_raises_nothing(buffer: bytes) -> None:
     parsed = parse_messages(buffer)
@@ -309,7 +315,16 @@ def test_of_a_message_that_is_too_large_no_more_than_its_ends_are_kept() -> None
         b"\xef\xbb\xbf" * (MEGABYTE // 3),
         b"Content-Length: 999999999\r\n\r\n" + b"x" * MEGABYTE,
     ],
-    ids=["blank-lines", "half-a-name", "no-numbers", "small-messages", "lines", "one-header", "marks", "one-body"],
+    ids=[
+        "blank-lines",
+        "half-a-name",
+        "no-numbers",
+        "small-messages",
+        "lines",
+        "one-header",
+        "marks",
+        "one-body",
+    ],
 )
 @pytest.mark.parametrize("size", [1, MEGABYTE])
 def test_a_megabyte_of_any_shape_is_read_in_linear_time(data: bytes, size: int) -> None:

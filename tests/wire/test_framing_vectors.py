@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -82,10 +83,12 @@ def test_a_stream_cut_anywhere_gives_the_same(new: NewFramer, vector: Vector) ->
 
 
 @given(st.sampled_from(CASES), st.lists(st.integers(0, 1000), max_size=12))
-def test_a_stream_in_pieces_of_any_size_gives_the_same(case: tuple[NewFramer, Vector], cuts: list[int]) -> None:
+def test_a_stream_in_pieces_of_any_size_gives_the_same(
+    case: tuple[NewFramer, Vector], cuts: list[int]
+) -> None:
     new, vector = case
     edges = [0, *sorted(min(cut, len(vector.data)) for cut in cuts), len(vector.data)]
-    pieces = [vector.data[start:stop] for start, stop in zip(edges, edges[1:], strict=False)]
+    pieces = [vector.data[start:stop] for start, stop in itertools.pairwise(edges)]
 
     assert feed(new, vector.limits, pieces) == feed(new, vector.limits, [vector.data])
 

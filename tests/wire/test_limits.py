@@ -13,7 +13,7 @@ def test_a_limit_is_changed_in_a_copy() -> None:
 
     assert (small.message_bytes, small.request_seconds) == (100, 0.5)
     assert small.depth == DEFAULT_LIMITS.depth
-    assert DEFAULT_LIMITS == Limits()
+    assert Limits() == DEFAULT_LIMITS
 
 
 def test_a_limit_cannot_be_changed_in_place() -> None:

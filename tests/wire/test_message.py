@@ -94,7 +94,9 @@ def test_half_a_pair_in_what_is_built_costs_no_reply() -> None:
         assert "\ufffd" in encode(message).decode()
 
 
-@pytest.mark.parametrize("id", [None, True, b"1", [1], float("nan"), float("inf"), pytest.param(10**5000, id="5000-digits")])
+@pytest.mark.parametrize(
+    "id", [None, True, b"1", [1], float("nan"), float("inf"), pytest.param(10**5000, id="5000-digits")]
+)
 def test_what_is_no_id_is_refused(id: object) -> None:
     with pytest.raises(LocalProtocolError):
         id_token(id)  # pyright: ignore[reportArgumentType] that is the test
@@ -105,7 +107,9 @@ def test_what_is_no_id_is_refused(id: object) -> None:
 REQUEST = {"jsonrpc": "2.0", "id": 1, "method": "x"}
 
 
-@pytest.mark.parametrize("value", [REQUEST, REQUEST | {"id": "a"}, REQUEST | {"id": 0}, REQUEST | {"id": ""}, Request(b"1", "x")])
+@pytest.mark.parametrize(
+    "value", [REQUEST, REQUEST | {"id": "a"}, REQUEST | {"id": 0}, REQUEST | {"id": ""}, Request(b"1", "x")]
+)
 def test_a_request_has_a_version_a_method_and_an_id(value: object) -> None:
     """Promise 18."""
     assert validate_request(value)
@@ -169,7 +173,9 @@ def test_a_response_has_a_result_or_an_error(value: object, expected: bool) -> N
     assert is_response(value) is expected
 
 
-@pytest.mark.parametrize("value", [None, 1, "x", b"x", [], [REQUEST], True, 1.5, object(), Fault(FaultKind.STRAY, "x")])
+@pytest.mark.parametrize(
+    "value", [None, 1, "x", b"x", [], [REQUEST], True, 1.5, object(), Fault(FaultKind.STRAY, "x")]
+)
 def test_the_guards_take_anything(value: object) -> None:
     """Promise 21: null and everything else."""
     assert not validate_request(value)
@@ -179,7 +185,9 @@ def test_the_guards_take_anything(value: object) -> None:
 
 plain_data = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda children: st.lists(children) | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "result"]), children),
+    lambda children: (
+        st.lists(children) | st.dictionaries(st.sampled_from(["jsonrpc", "id", "method", "result"]), children)
+    ),
     max_leaves=8,
 )
 
@@ -208,7 +216,10 @@ def test_the_guards_agree_with_the_codec(frame: bytes) -> None:
 
 
 def test_messages_are_equal_by_content_and_not_by_bytes() -> None:
-    one, other = decode(b'{"jsonrpc":"2.0","id":1,"method":"x"}'), decode(b'{"id":1,"method":"x","jsonrpc":"2.0"}')
+    one, other = (
+        decode(b'{"jsonrpc":"2.0","id":1,"method":"x"}'),
+        decode(b'{"id":1,"method":"x","jsonrpc":"2.0"}'),
+    )
 
     assert one == other == Request(b"1", "x")
     assert hash(one) == hash(other)
@@ -248,7 +259,21 @@ def test_an_id_is_a_plain_value_and_back(token: bytes, value: PlainId) -> None:
 
 
 @pytest.mark.parametrize(
-    "token", [b"", b"null", b"true", b"[1]", b"{}", b"nope", b'"a', b"1e999", pytest.param(b"9" * 5000, id="5000-digits"), b'["\\u0061"]', b'"\\x"', b'"\xff"']
+    "token",
+    [
+        b"",
+        b"null",
+        b"true",
+        b"[1]",
+        b"{}",
+        b"nope",
+        b'"a',
+        b"1e999",
+        pytest.param(b"9" * 5000, id="5000-digits"),
+        b'["\\u0061"]',
+        b'"\\x"',
+        b'"\xff"',
+    ],
 )
 def test_a_token_that_is_no_id_or_that_python_cannot_hold_is_refused(token: bytes) -> None:
     with pytest.raises(LocalProtocolError):
@@ -273,7 +298,25 @@ def test_two_spellings_of_one_id_have_one_key(token: bytes, other: bytes) -> Non
 
 
 def test_ids_that_differ_in_value_or_type_have_different_keys() -> None:
-    tokens = [b"1", b"1.0", b'"1"', b'"1.0"', b"2", b"9007199254740993", b"9007199254740992", b'""', b"0", b"-1", b'"a"', b'"A"', b'"\\ud800"', b'"\\udc00"', b"9" * 5000, b"-" + b"9" * 5000, b"1e999"]
+    tokens = [
+        b"1",
+        b"1.0",
+        b'"1"',
+        b'"1.0"',
+        b"2",
+        b"9007199254740993",
+        b"9007199254740992",
+        b'""',
+        b"0",
+        b"-1",
+        b'"a"',
+        b'"A"',
+        b'"\\ud800"',
+        b'"\\udc00"',
+        b"9" * 5000,
+        b"-" + b"9" * 5000,
+        b"1e999",
+    ]
 
     assert len({id_key(token) for token in tokens}) == len(tokens)
 
@@ -315,7 +358,9 @@ def test_a_key_is_made_of_anything(token: bytes) -> None:
         pytest.param(b'{"code":' + b"9" * 5000 + b',"message":"no"}', -32603, "no", None, id="5000-digits"),
     ],
 )
-def test_an_error_is_read_as_far_as_it_goes(error: bytes, code: int, message: str, data: bytes | None) -> None:
+def test_an_error_is_read_as_far_as_it_goes(
+    error: bytes, code: int, message: str, data: bytes | None
+) -> None:
     detail = ErrorResponse(b"1", error).detail()
 
     assert (detail.code, detail.message) == (code, message)

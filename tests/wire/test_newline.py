@@ -98,7 +98,9 @@ def test_parsing_and_writing_are_pure() -> None:
 
 def test_a_message_without_an_id_is_a_notification() -> None:
     """Promises 4 and 22: without an id it is nothing that could be answered."""
-    message = parse_message_line(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n')
+    message = parse_message_line(
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n'
+    )
 
     assert message == Notification("notifications/cancelled", b'{"requestId":1}')
 
@@ -157,7 +159,9 @@ def test_line_ends_are_stripped(end: str, kind: type) -> None:
     assert parse_message_line(line if kind is str else line.encode()) == Request(b"1", "ping")
 
 
-@pytest.mark.parametrize("line", ["", "\n", "nope", '{"jsonrpc":', "{'a':1}", "[1,", "undefined", '{"id":1}}'])
+@pytest.mark.parametrize(
+    "line", ["", "\n", "nope", '{"jsonrpc":', "{'a':1}", "[1,", "undefined", '{"id":1}}']
+)
 def test_text_that_is_not_json_is_a_parse_error(line: str) -> None:
     """Promise 17."""
     fault = parse_fault(line)
@@ -166,7 +170,9 @@ def test_text_that_is_not_json_is_a_parse_error(line: str) -> None:
     assert fault.code == -32700
 
 
-@pytest.mark.parametrize("line", ["42", '"x"', "null", "true", "[]", "[1]", '[{"jsonrpc":"2.0","method":"x"}]'])
+@pytest.mark.parametrize(
+    "line", ["42", '"x"', "null", "true", "[]", "[1]", '[{"jsonrpc":"2.0","method":"x"}]']
+)
 def test_json_that_is_no_object_is_an_invalid_request(line: str) -> None:
     """Promise 18: a number, a string, null, an array."""
     fault = parse_fault(line)
@@ -176,7 +182,9 @@ def test_json_that_is_no_object_is_an_invalid_request(line: str) -> None:
     assert not fault.is_reply
 
 
-@pytest.mark.parametrize("version", ["", '"jsonrpc":"1.0",', '"jsonrpc":2.0,', '"jsonrpc":null,', '"jsonrpc":"2.00",'])
+@pytest.mark.parametrize(
+    "version", ["", '"jsonrpc":"1.0",', '"jsonrpc":2.0,', '"jsonrpc":null,', '"jsonrpc":"2.00",']
+)
 def test_another_version_is_an_invalid_request(version: str) -> None:
     """Promise 19."""
     fault = parse_fault(f'{{{version}"id":1,"method":"x"}}')
@@ -220,7 +228,12 @@ def test_a_failure_is_a_value(line: bytes | str) -> None:
 
 @pytest.mark.parametrize(
     ("line", "beginning"),
-    [("nope", "Parse error: "), ("\ud800", "Parse error: "), ("[]", "Invalid Request: "), ("{}", "Invalid Request: ")],
+    [
+        ("nope", "Parse error: "),
+        ("\ud800", "Parse error: "),
+        ("[]", "Invalid Request: "),
+        ("{}", "Invalid Request: "),
+    ],
 )
 def test_the_reason_begins_with_the_name_of_the_error(line: str, beginning: str) -> None:
     """Promise 25."""

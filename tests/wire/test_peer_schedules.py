@@ -32,7 +32,10 @@ STEPS: list[tuple[int, Step]] = [
     (
         5,
         lambda c, r: c.request(
-            r.choice(("initialize", "tools/call")), r.choice(TIMEOUTS), r.choice((*TIMEOUTS, 8.0)), r.random() < 0.5
+            r.choice(("initialize", "tools/call")),
+            r.choice(TIMEOUTS),
+            r.choice((*TIMEOUTS, 8.0)),
+            r.random() < 0.5,
         ),
     ),
     (4, lambda c, r: c.reply(number(c, r), r.randrange(len(SPELLINGS)), r.random() < 0.3)),

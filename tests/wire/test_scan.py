@@ -22,7 +22,9 @@ MEGABYTE = 1024 * 1024
 
 def values(data: bytes) -> list[tuple[str, bytes]]:
     """Name and raw value of each member that was read."""
-    return [(member.name, data[member.value_start : member.value_end]) for member in scan_object(data).members]
+    return [
+        (member.name, data[member.value_start : member.value_end]) for member in scan_object(data).members
+    ]
 
 
 def test_members_are_given_with_their_spans() -> None:
@@ -77,7 +79,11 @@ def test_the_scanner_stops_at_what_does_not_fit_and_keeps_what_it_had(
 
 
 def test_values_are_delimited_and_not_judged() -> None:
-    assert values(b'{"a":nope,"b":[nope],"c":"\\x\t"}') == [("a", b"nope"), ("b", b"[nope]"), ("c", b'"\\x\t"')]
+    assert values(b'{"a":nope,"b":[nope],"c":"\\x\t"}') == [
+        ("a", b"nope"),
+        ("b", b"[nope]"),
+        ("c", b'"\\x\t"'),
+    ]
 
 
 def test_a_name_that_cannot_be_decoded_is_itself() -> None:
@@ -87,7 +93,12 @@ def test_a_name_that_cannot_be_decoded_is_itself() -> None:
 def test_of_wanted_members_the_first_and_the_last_of_each_name_are_kept() -> None:
     scan = scan_object(b'{"a":1,"b":2,"a":3,"c":4,"a":5,"b":6}', frozenset({"a", "b"}))
 
-    assert [(member.name, member.value_start) for member in scan.members] == [("a", 5), ("b", 11), ("a", 29), ("b", 35)]
+    assert [(member.name, member.value_start) for member in scan.members] == [
+        ("a", 5),
+        ("b", 11),
+        ("a", 29),
+        ("b", 35),
+    ]
     assert scan.duplicates(frozenset({"a", "b", "c"})) == ["a", "b"]
     found = scan.find("a")
     assert found is not None
@@ -110,7 +121,9 @@ def test_what_the_standard_library_reads_is_read_to_the_end(data: bytes) -> None
         assert scan.stopped == -1
         pairs = json.loads(data, parse_int=str, object_pairs_hook=list)
         assert len(scan.members) == len(pairs)
-        assert all(syntax_error(data[member.value_start : member.value_end]) is None for member in scan.members)
+        assert all(
+            syntax_error(data[member.value_start : member.value_end]) is None for member in scan.members
+        )
     else:
         assert scan.members == ()
 
@@ -196,7 +209,16 @@ def test_trouble_is_told_with_its_position(data: bytes, position: int) -> None:
     assert trouble[1] == position
 
 
-@pytest.mark.parametrize("data", [b'["\\ud800"]', b'{"\\udfff\\ud800":1}', b"1e999", pytest.param(b"9" * 5000, id="5000-digits"), b" [] \n"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'["\\ud800"]',
+        b'{"\\udfff\\ud800":1}',
+        b"1e999",
+        pytest.param(b"9" * 5000, id="5000-digits"),
+        b" [] \n",
+    ],
+)
 def test_what_the_grammar_allows_is_no_trouble(data: bytes) -> None:
     assert syntax_error(data) is None
 

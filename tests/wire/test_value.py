@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -32,7 +32,7 @@ def test_two_halves_that_stand_together_are_written_as_the_character() -> None:
 
 
 def test_half_a_pair_changes_nothing_around_it() -> None:
-    when = datetime(2025, 11, 25, tzinfo=timezone.utc)
+    when = datetime(2025, 11, 25, tzinfo=UTC)
     block = Block("\ud800", msgspec.Raw(b'{"n": 1.0e-5, "big":99999999999999999999999}'), when)
 
     assert encode_value(block) == (
@@ -69,7 +69,12 @@ def test_a_decoder_that_is_given_is_used() -> None:
 
 @pytest.mark.parametrize(
     ("raw", "wanted"),
-    [(b'"a"', int), (rb'["\ud800"]', dict), pytest.param(b"9" * 5000, int, id="5000-digits"), (rb'{"a":"\ud800"}', dict[str, int])],
+    [
+        (b'"a"', int),
+        (rb'["\ud800"]', dict),
+        pytest.param(b"9" * 5000, int, id="5000-digits"),
+        (rb'{"a":"\ud800"}', dict[str, int]),
+    ],
 )
 def test_a_wrong_shape_is_a_validation_error(raw: bytes, wanted: type[Any]) -> None:
     with pytest.raises(msgspec.ValidationError):

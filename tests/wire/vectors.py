@@ -106,7 +106,9 @@ def read_vectors(name: str) -> list[Vector]:
 def each_vector(name: str) -> pytest.MarkDecorator:
     """Run a test with each vector of a file, as its argument `vector`."""
     vectors = read_vectors(name)
-    return pytest.mark.parametrize("vector", vectors, ids=[vector.title.replace(" ", "-") for vector in vectors])
+    return pytest.mark.parametrize(
+        "vector", vectors, ids=[vector.title.replace(" ", "-") for vector in vectors]
+    )
 
 
 def render(thing: bytes | Message | Batch | Fault) -> list[bytes]:

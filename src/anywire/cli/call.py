@@ -56,7 +56,7 @@ def add_parser(commands: Commands) -> Parser:
         metavar="FILE",
         help="a file with a JSON object of arguments, such as --input arguments.json; - is stdin",
     )
-    add_json(parser, "the result as the server gave it")
+    add_json(parser, "the result as the server gave it, in JSON")
     add_timeout(parser, "how long to wait for the server to start, and for an answer or progress")
     add_child_options(parser)
     add_verbose(parser, "pass the server's stderr on")

@@ -48,13 +48,31 @@ def run(options: argparse.Namespace) -> int:
             "completion needs the package shtab, which is not installed: pip install 'anywire[cli]'"
         ) from None
     parser, subparsers = whole_parser()
+    choices = _choices()
     for each in subparsers:
         for action in each.actions:
+            action.choices = choices.get(action.dest)
             if action.dest in _FILES:
                 # How shtab is told what kind of word belongs here.
                 setattr(action, "complete", getattr(shtab, _FILES[action.dest]))  # noqa: B010 argparse declares no such attribute
     Output().text(shtab.complete(parser, options.shell))
     return 0
+
+
+def _choices() -> dict[str, tuple[str, ...]]:
+    """Return the words that an argument takes; the parser itself knows better sentences for others."""
+    from anywire.bridge.endpoint import FACES
+    from anywire.doctor.check import CHECKS
+    from anywire.wire.framing import Framing
+
+    framings = tuple(framing.value for framing in Framing)
+    return {
+        "face": tuple(FACES),
+        "framing": ("auto", *framings),
+        "ignore": tuple(CHECKS),
+        "shell": _SHELLS,
+        "target_framing": framings,
+    }
 
 
 def _shell(name: str) -> str:

@@ -55,7 +55,7 @@ def add_parser(commands: Commands) -> Parser:
         help="leave a finding out, by the id that the report gives it, such as --ignore slow-start; "
         "may be repeated",
     )
-    add_json(parser, "the report")
+    add_json(parser, "the report in JSON")
     add_timeout(parser, "how long to wait for the server's first answer")
     add_child_options(parser)
     add_verbose(parser, "tell which checks passed, too")
@@ -163,7 +163,7 @@ def _summary(report: Report) -> str:
     if not report.reached or report.framing is None:
         return "it cannot be talked with"
     info = members_of(report.server.get("serverInfo"))
-    who = [str(info[name]) for name in ("name", "version") if name in info]
+    who = [str(info[name]) for name in ("name", "version") if info.get(name)]
     first = report.first_answer_seconds or 0.0
     return ", ".join(
         [
@@ -201,8 +201,8 @@ def _listed(title: str, ids: tuple[str, ...], width: int) -> str:
     return textwrap.fill(
         ", ".join(ids),
         width,
-        initial_indent=f"{title + ':':9}",
-        subsequent_indent=" " * 9,
+        initial_indent=f"{title + ':':10}",
+        subsequent_indent=" " * 10,
         break_on_hyphens=False,
     )
 
@@ -216,5 +216,5 @@ def _verdict(report: Report) -> str:
     ]
     checks = f"{len(report.passed)} checks passed"
     if report.not_made:
-        checks += f", {len(report.not_made)} could not be made"
+        checks += f", {len(report.not_made)} not made"
     return f"{', '.join(told) or 'nothing is wrong'}; {checks}"

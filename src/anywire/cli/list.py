@@ -36,7 +36,7 @@ def add_parser(commands: Commands) -> Parser:
         epilog=_EPILOG,
     )
     parser.add_argument("target", nargs="?", metavar="TARGET", help=TARGET_HELP)
-    add_json(parser, "the tools as the server gave them, one array,")
+    add_json(parser, "a JSON array of the tools as the server gave them")
     add_timeout(parser, "how long to wait for the server to start and for each answer")
     add_child_options(parser)
     add_verbose(parser, "pass the server's stderr on")

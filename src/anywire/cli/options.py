@@ -60,7 +60,7 @@ def add_json(parser: argparse.ArgumentParser, document: str) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help=f"print {document} as JSON, and an error as one line of JSON on stderr, "
+        help=f"for programs: print {document}; an error is one line of JSON on stderr then, "
         f"for example: {parser.prog} --json … | jq .",
     )
 

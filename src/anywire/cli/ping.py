@@ -35,7 +35,7 @@ def add_parser(commands: Commands) -> Parser:
         epilog=_EPILOG,
     )
     parser.add_argument("target", nargs="?", metavar="TARGET", help=TARGET_HELP)
-    add_json(parser, "who answered and how long it took")
+    add_json(parser, "who answered and how long it took, in JSON")
     add_timeout(parser, "how long to wait for the server to start and for its answer")
     add_child_options(parser)
     add_verbose(parser, "pass the server's stderr on")
@@ -63,11 +63,11 @@ def run(options: argparse.Namespace) -> int:
                 "server": server,
                 "revision": client.revision,
                 "start_ms": round(start, 1),
-                "ping_ms": round(ping, 1),
+                "ping_ms": round(ping, 3),
             }
             output.document(encode_value(document))
         else:
             name = " ".join(filter(None, (who.name or "a server without a name", who.version)))
-            output.text(f"{name}, revision {client.revision}: ready in {start:,.0f} ms, ping {ping:,.1f} ms")
+            output.text(f"{name}, revision {client.revision}: ready in {start:,.0f} ms, ping {ping:,.2f} ms")
 
     return converse(options, work)

@@ -41,9 +41,9 @@ def _with_rich(output: Output, head: Sequence[str], rows: Sequence[Sequence[str]
     except ImportError:
         return False
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, len(_GAP), 0, 0))
-    for title in head[:-1]:
-        table.add_column(title, overflow="fold")
-    table.add_column(head[-1], overflow="ellipsis", no_wrap=True)
+    table.add_column(head[0], no_wrap=True)
+    for title in head[1:]:
+        table.add_column(title)
     for row in rows:
         table.add_row(Text(row[0], style="bold cyan"), *(Text(cell) for cell in row[1:]))
     Console(file=output.stream, soft_wrap=False).print(table)

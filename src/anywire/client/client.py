@@ -6,6 +6,7 @@ import asyncio
 import logging
 import warnings
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from anywire.errors import (
     RemoteProtocolError,
     SessionError,
     TransportClosed,
+    TransportError,
 )
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.types.initialize import Implementation, InitializeResult
@@ -256,8 +258,15 @@ class Client:
 
     def _give_up(self, id: bytes, error: BaseException) -> None:
         cancelled = self._peer.cancel(id, "cancelled" if isinstance(error, asyncio.CancelledError) else "")
-        if cancelled is not None and cancelled.send is not None and not self._transport.closed:
-            self._transport.post(cancelled.send)
+        if cancelled is not None and cancelled.send is not None:
+            self._tell(cancelled.send)
+
+    def _tell(self, message: Message, related: bytes | None = None) -> None:
+        """Send something that nobody waits for; a wire that takes nothing any more is told of elsewhere."""
+        try:
+            self._transport.post(message, related)
+        except TransportError:
+            pass
 
     def _read_page(self, raw: bytes) -> ListToolsResult:
         try:
@@ -286,15 +295,15 @@ class Client:
             case Request():
                 self._answer(event)
             case Refused():
-                self._transport.post(event.reply)
+                self._tell(event.reply)
             case Unmatched():
                 _log.info("%s: a reply that answers nothing: %s", self.name, event.message.frame[:200])
             case _:
                 pass
 
     def _settle(self, settled: Settled) -> None:
-        if settled.send is not None and not self._transport.closed:
-            self._transport.post(settled.send)
+        if settled.send is not None:
+            self._tell(settled.send)
         future = self._waiting.get(settled.key)
         if future is None or future.done():
             return
@@ -328,11 +337,11 @@ class Client:
         if request.method == "initialize" or not self._peer.respond(request.id):
             return  # servers do not initialize: it is our own request, echoed, and an answer would be too
         if request.method == "ping":
-            self._transport.post(Response(request.id, b"{}"), related=request.id)
+            self._tell(Response(request.id, b"{}"), request.id)
             return
         reason = f"Method not found: {request.method}"
         reply = create_error_response(None, JsonRpcErrorCode.MethodNotFound, reason)
-        self._transport.post(msgspec.structs.replace(reply, id=request.id), related=request.id)
+        self._tell(msgspec.structs.replace(reply, id=request.id), request.id)
 
     def _on_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
@@ -380,7 +389,6 @@ class Client:
 
 def _own(error: AnywireError) -> AnywireError:
     """Return a copy, for the one task that raises it: each raise adds to what is raised."""
-    copy = type(error).__new__(type(error), *error.args)
-    copy.__dict__.update(error.__dict__)
-    copy.__cause__ = error.__cause__
-    return copy
+    own = copy(error)
+    own.__cause__ = error.__cause__
+    return own

@@ -282,7 +282,7 @@ _ALL: Final = (
     Check(
         "big-ids",
         _NOTE,
-        "it rounds large ids",
+        "it does not give large ids back",
         "copy the id as it was written; 2^53 and more is not safe in JavaScript and in doubles",
     ),
     Check(

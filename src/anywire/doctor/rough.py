@@ -104,10 +104,11 @@ async def probe(exam: Examination) -> tuple[str, ...]:
     if subject.gone:
         exam.find("probe-fatal", f"asked for server/discover: {subject.exit()}")
         return ("probe-fatal",)
+    if isinstance(reply, Response):
+        return ("probe-fatal", "probe-silence")  # it speaks the newest revision: there is no initialize then
     if reply is None:
-        exam.find(
-            "probe-silence", f"asked for server/discover it said nothing for {exam.restart_seconds:.1f} s"
-        )
+        waited = f"{exam.restart_seconds:.1f} s"
+        exam.find("probe-silence", f"asked for server/discover it said nothing for {waited}")
     id = subject.new_id()
     subject.send(initialize(id))
     opened = await subject.answer(id, exam.patience.answer_seconds)

@@ -5,6 +5,8 @@ Specification: MCP `basic/lifecycle`, `basic/index#messages`, 2024-11-05 to 2025
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 from msgspec import Raw
 
@@ -23,6 +25,8 @@ from anywire.protocol.types.initialize import (
 from anywire.wire.codec import decode_value, encode_value
 
 __all__ = ("ClientConversation", "ServerConversation", "ServerIdentity")
+
+T = TypeVar("T")
 
 _initialize_params = msgspec.json.Decoder(InitializeParams)
 _initialize_result = msgspec.json.Decoder(InitializeResult)
@@ -70,10 +74,7 @@ class ServerConversation(_Conversation):
 
     def initialize(self, params: bytes | None, identity: ServerIdentity) -> bytes:
         """Agree on a revision and return the raw result of `initialize`; bad params do not matter."""
-        try:
-            client = decode_value(params or b"{}", InitializeParams, _initialize_params)
-        except msgspec.MsgspecError:
-            client = InitializeParams(_requested_version(params))
+        client = _read_params(params or b"{}")
         self.revision = negotiate_protocol_version(client.protocol_version)
         self.client_info = client.client_info
         self.client_capabilities = bytes(client.capabilities)
@@ -112,13 +113,24 @@ class ClientConversation(_Conversation):
         self.server, self.revision = server, server.protocol_version
 
 
-class _VersionOnly(msgspec.Struct):
-    protocol_version: object = msgspec.field(default=None, name="protocolVersion")
+class _LooseParams(msgspec.Struct, rename="camel"):
+    protocol_version: Raw = Raw(b"null")
+    capabilities: Raw = Raw(b"{}")
+    client_info: Raw = Raw(b"{}")
 
 
-def _requested_version(params: bytes | None) -> object:
-    """Read the version from params whose other members are unusable."""
+def _read_params(params: bytes) -> InitializeParams:
+    """Read the params of `initialize`; a member that is unusable costs no other."""
     try:
-        return decode_value(params or b"{}", _VersionOnly).protocol_version
+        return decode_value(params, InitializeParams, _initialize_params)
+    except msgspec.MsgspecError:
+        loose = _decoded(params, _LooseParams) or _LooseParams()
+    info = _decoded(loose.client_info, Implementation) or Implementation()
+    return InitializeParams(_decoded(loose.protocol_version, str), loose.capabilities, info)
+
+
+def _decoded(raw: bytes | Raw, type: type[T]) -> T | None:
+    try:
+        return decode_value(raw, type)
     except msgspec.MsgspecError:
         return None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from anywire.protocol.types.content import ContentBlock, ImageContent, TextContent
 from anywire.protocol.types.tools import CallToolResult
 from anywire.wire.codec import encode_value
@@ -14,23 +12,33 @@ from anywire.wire.codec import encode_value
 __all__ = ("ToolOutput", "describe", "encode_failure", "encode_output")
 
 
-class ToolOutput(msgspec.Struct, frozen=True):
+class ToolOutput:
     """A tool's answer with more than text.
 
     `attachments` are `data:image/…;base64,…` URIs, each of which becomes an image block after the
-    text; other URIs are left out.  `metadata` is for the program itself and never leaves it.
+    text; other URIs are left out.  `metadata` is for the program itself and never leaves it: an output
+    inside some other value is refused, since that would be written as it is.
     """
 
-    text: str = ""
-    attachments: tuple[str, ...] = ()
-    metadata: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    # No struct and no dataclass: those have a JSON of their own.
+    __slots__ = ("attachments", "metadata", "text")
+
+    def __init__(
+        self, text: str = "", attachments: Iterable[str] = (), metadata: dict[str, Any] | None = None
+    ) -> None:
+        self.text = text
+        self.attachments = tuple(attachments)
+        self.metadata = {} if metadata is None else metadata
+
+    def __repr__(self) -> str:
+        return f"ToolOutput({self.text!r}, {self.attachments!r}, {self.metadata!r})"
 
 
 def encode_output(value: object) -> bytes:
     """Write a handler's return value as a raw result.
 
     A string is one text block, None no block, a `ToolOutput` or a block is itself, a list that holds
-    blocks is those; anything else is its JSON as one text block.  Raises `TypeError` for what has no
+    some of these is those; anything else is its JSON as one text block.  Raises `TypeError` for what has no
     JSON.
     """
     if type(value) is str:
@@ -54,9 +62,10 @@ def describe(error: BaseException) -> str:
 
 
 def _cause(error: BaseException) -> BaseException:
-    inside: tuple[BaseException, ...] = getattr(error, "exceptions", ())
-    alone = isinstance(error, BaseExceptionGroup) and len(inside) == 1
-    return _cause(inside[0]) if alone else error
+    inside: tuple[BaseException, ...] = ()
+    if issubclass(type(error), BaseExceptionGroup):
+        inside = getattr(error, "exceptions", ())
+    return _cause(inside[0]) if len(inside) == 1 else error
 
 
 def _blocks(value: object) -> list[ContentBlock]:
@@ -66,7 +75,7 @@ def _blocks(value: object) -> list[ContentBlock]:
         case TextContent() | ImageContent():
             return [value]
         case str():
-            return [TextContent(value)]
+            return [TextContent(str.__str__(value))]  # whatever kind of string it is
         case ToolOutput():
             images = map(ImageContent.from_data_uri, value.attachments)
             return [TextContent(value.text), *(image for image in images if image is not None)]
@@ -78,6 +87,6 @@ def _blocks(value: object) -> list[ContentBlock]:
 
 def _blocks_of_items(items: Iterable[object]) -> list[ContentBlock]:
     items = list(items)
-    if any(isinstance(item, TextContent | ImageContent) for item in items):
+    if any(isinstance(item, TextContent | ImageContent | ToolOutput) for item in items):
         return [block for item in items for block in _blocks(item)]
     return [TextContent(encode_value(items).decode())]

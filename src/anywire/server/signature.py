@@ -7,24 +7,22 @@ no others.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import functools
 import inspect
-import re
 from collections.abc import Callable
+from enum import Enum
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from anywire.errors import ConfigError
+from anywire.server.docstring import read_docstring
 
 __all__ = ("Signature", "read_signature")
-
-_GOOGLE_SECTION = re.compile(r"^(args|arguments|parameters|params)\s*:\s*$", re.IGNORECASE)
-_GOOGLE_PARAMETER = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
-_SPHINX_PARAMETER = re.compile(r"^:param\s+(?:[\w.\[\], |]+\s+)?(\w+)\s*:\s*(.*)$")
-_SECTION = re.compile(
-    r"^(args|arguments|parameters|params|returns?|raises?|yields?|examples?|notes?)\s*:\s*$", re.I
-)
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -64,17 +62,19 @@ def read_signature(function: Callable[..., Any], context_type: type) -> Signatur
     served: a parameter without annotation is taken as any JSON value, but `*args`, `**kwargs` and
     types that JSON has no form for are refused.
     """
-    name = getattr(function, "__name__", repr(function))
-    hints = _hints(function, name)
-    description, documented = _read_docstring(inspect.getdoc(function) or "")
+    written = _as_written(function)
+    name = getattr(function, "__name__", None) or getattr(written, "__name__", repr(function))
+    hints = _hints(written, name)
+    description, documented = read_docstring(inspect.cleandoc(written.__doc__ or ""))
     fields: list[tuple[str, Any, Any]] = []
     positional: list[str] = []
     keyword_only: list[str] = []
     context_name: str | None = None
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in _parameters(function, name):
         hint = hints.get(parameter.name, Any)
+        hint = Any if hint is object else hint
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise ConfigError(f"tool {name}: parameter *{parameter.name} has no form in a JSON schema")
+            raise ConfigError(f"tool {name}: parameter {parameter} has no form in a JSON schema")
         if _is_context(hint, context_type):
             context_name = parameter.name
         else:
@@ -83,7 +83,7 @@ def read_signature(function: Callable[..., Any], context_type: type) -> Signatur
     arguments = _arguments_type(name, fields)
     return Signature(
         decoder=_decoder(name, arguments, fields),
-        schema=_schema(name, arguments),
+        schema=_schema(name, arguments, fields),
         description=description,
         positional=tuple(positional),
         keyword_only=tuple(keyword_only),
@@ -91,11 +91,31 @@ def read_signature(function: Callable[..., Any], context_type: type) -> Signatur
     )
 
 
-def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
+def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that somebody wrote, with its annotations and its docstring."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function)
+    if inspect.isroutine(function) or inspect.isclass(function):
+        return function
+    return getattr(type(function), "__call__")  # noqa: B004, B009 an object that can be called
+
+
+def _hints(written: Callable[..., Any], name: str) -> dict[str, Any]:
+    """Read the annotations of the parameters; that of the result may be one for type checkers only."""
+    annotations = {key: value for key, value in inspect.get_annotations(written).items() if key != "return"}
+    holder = SimpleNamespace(__annotations__=annotations)
     try:
-        return get_type_hints(function, include_extras=True)
+        return get_type_hints(holder, getattr(written, "__globals__", {}), include_extras=True)
     except (NameError, TypeError) as error:
         raise ConfigError(f"tool {name}: its annotations cannot be read: {error}") from error
+
+
+def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"tool {name}: its parameters cannot be read: {error}") from error
 
 
 def _is_context(hint: Any, context_type: type) -> bool:
@@ -105,13 +125,21 @@ def _is_context(hint: Any, context_type: type) -> bool:
 
 
 def _field(parameter: inspect.Parameter, hint: Any, documented: str | None) -> tuple[str, Any, Any]:
-    default: Any = msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
-    if isinstance(default, list | dict | set | bytearray):
-        shared: Any = default  # pyright: ignore[reportUnknownVariableType] whatever the user's default holds
-        field: Any = msgspec.field(default_factory=shared.copy)
-    else:
+    default: Any = parameter.default
+    if default is parameter.empty:
+        field: Any = msgspec.field()
+    elif default is None or isinstance(default, int | float | str | bytes | Enum):
         field = msgspec.field(default=default)
+    elif _is_mutable(default):  # what a handler does to it, no other call must see
+        field = msgspec.field(default_factory=lambda: copy.deepcopy(default))
+    else:
+        field = msgspec.field(default_factory=lambda: default)
     return parameter.name, _described(hint, documented), field
+
+
+def _is_mutable(value: object) -> bool:
+    mutable = isinstance(value, list | dict | set | bytearray | msgspec.Struct)
+    return mutable or dataclasses.is_dataclass(value)
 
 
 def _described(hint: Any, documented: str | None) -> Any:
@@ -151,16 +179,53 @@ def _decoder(name: str, arguments: type[msgspec.Struct], fields: list[tuple[str,
     raise ConfigError(f"tool {name}: its parameters cannot be decoded together")
 
 
-def _schema(name: str, arguments: type[msgspec.Struct]) -> dict[str, Any]:
+def _schema(name: str, arguments: type[msgspec.Struct], fields: list[tuple[str, Any, Any]]) -> dict[str, Any]:
     try:
-        (reference,), components = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+        schema = _schema_of(arguments)
     except (TypeError, ValueError) as error:
+        for field_name, hint, _ in fields:
+            _refuse_without_schema(name, field_name, hint)
         raise ConfigError(f"tool {name}: no JSON schema can be made of its parameters: {error}") from error
-    schema = dict(components.pop(reference["$ref"].rsplit("/", 1)[-1]))
     schema.pop("title", None)
-    if components:
-        schema["$defs"] = components
+    for field_name, _, field in fields:
+        if field.default_factory is not msgspec.NODEFAULT:
+            _tell_default(schema["properties"][field_name], field.default_factory())
     return schema
+
+
+def _schema_of(type: Any) -> dict[str, Any]:
+    """Make the schema of a type, the types inside it under `$defs`."""
+    (schema,), components = msgspec.json.schema_components(
+        [type], schema_hook=_any_value, ref_template="#/$defs/{name}"
+    )
+    reference = schema.get("$ref")
+    if reference is not None:
+        schema = dict(components.pop(reference.rsplit("/", 1)[-1]))
+    return schema | {"$defs": components} if components else schema
+
+
+def _any_value(type: type) -> dict[str, Any]:
+    """The schema of what msgspec has none for: `object` is any JSON value."""
+    if type is object:
+        return {"type": ["null", "boolean", "number", "string", "array", "object"]}
+    raise NotImplementedError
+
+
+def _refuse_without_schema(name: str, field_name: str, hint: Any) -> None:
+    try:
+        _schema_of(hint)
+    except (TypeError, ValueError) as error:
+        reason = str(error).rstrip().rsplit("\n", 1)[-1]
+        raise ConfigError(
+            f"tool {name}: parameter {field_name!r} has no form in a JSON schema: {reason}"
+        ) from error
+
+
+def _tell_default(schema: dict[str, Any], default: Any) -> None:
+    try:
+        schema["default"] = msgspec.to_builtins(default, str_keys=True)
+    except (TypeError, ValueError):
+        pass  # a value of the program's own, such as a mark for "not given"
 
 
 def _plain_caller(
@@ -173,37 +238,3 @@ def _plain_caller(
     if len(names) == 1:
         return lambda arguments, context: function(get(arguments))
     return lambda arguments, context: function(*get(arguments))
-
-
-def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
-    """Split a docstring into its description and what it says of each parameter."""
-    description: list[str] = []
-    parameters: dict[str, str] = {}
-    section, current = "", ""
-    for line in text.splitlines():
-        stripped = line.strip()
-        sphinx = _SPHINX_PARAMETER.match(stripped)
-        if sphinx:
-            section, current = "args", sphinx.group(1)
-            parameters[current] = sphinx.group(2)
-        elif stripped.startswith(":"):
-            section = "other"
-        elif _SECTION.match(stripped):
-            section = "args" if _GOOGLE_SECTION.match(stripped) else "other"
-        elif section == "args":
-            current = _read_parameter(line, stripped, current, parameters)
-        elif not section:
-            description.append(line)
-    return "\n".join(description).strip(), parameters
-
-
-def _read_parameter(line: str, stripped: str, current: str, parameters: dict[str, str]) -> str:
-    """Read one line of an arguments section; return the parameter it belongs to."""
-    found = _GOOGLE_PARAMETER.match(stripped)
-    indent = len(line) - len(line.lstrip())
-    if found and indent <= 4:
-        parameters[found.group(1)] = found.group(2)
-        return found.group(1)
-    if stripped and current:
-        parameters[current] = f"{parameters[current]} {stripped}".strip()
-    return current

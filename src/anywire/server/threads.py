@@ -24,9 +24,10 @@ _IDLE_SECONDS = 10.0
 class DaemonThreads(ThreadPoolExecutor):
     """An executor of daemon threads, started as they are needed, ended when they idle."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, idle_seconds: float = _IDLE_SECONDS) -> None:
         super().__init__(max_workers=threads)
         self._limit = threads
+        self._idle_seconds = idle_seconds
         self._work: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._guard = threading.Lock()
         self._alive = 0
@@ -61,13 +62,14 @@ class DaemonThreads(ThreadPoolExecutor):
         while True:
             with self._guard:
                 self._idle += 1
+            item, told = None, True
             try:
-                item = self._work.get(timeout=_IDLE_SECONDS)
+                item = self._work.get(timeout=self._idle_seconds)
             except Empty:
-                item = None
+                told = False
             with self._guard:
                 self._idle -= 1
-                if item is None and (self._stopped or self._work.empty()):
+                if item is None and (told or self._work.empty()):
                     self._alive -= 1
                     return
             if item is not None:
@@ -79,6 +81,8 @@ def _work(future: Future[Any], function: Callable[[], Any]) -> None:
         return
     try:
         result = function()
+    except StopIteration as error:  # no future of asyncio takes one
+        future.set_exception(RuntimeError(f"function raised StopIteration: {error}"))
     except BaseException as error:  # noqa: BLE001 whatever it is, it belongs to who waits for the result
         future.set_exception(error)
     else:

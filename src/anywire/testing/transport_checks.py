@@ -203,7 +203,7 @@ async def _send_from_callback(stage: Stage) -> None:
     rally = create_notification("rally")
 
     def hit_back(witness: Witness) -> None:
-        if len(witness.messages) < _RALLY:
+        if len(witness.messages) < _RALLY and not witness.broken:
             witness.transport.post(rally)
 
     stage.at_client.react = lambda _: hit_back(stage.at_client)

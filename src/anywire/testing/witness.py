@@ -25,6 +25,7 @@ class Witness:
         self.transport = transport
         self.messages: list[Message] = []
         self.errors: list[Fault | AnywireError] = []
+        self.failed: list[bytes] = []
         self.ends = 0
         self.closes = 0
         #: Sentences about promises that were broken.
@@ -41,6 +42,7 @@ class Witness:
         callbacks = transport.callbacks
         callbacks.on_message = lambda message: self._called("on_message", lambda: self._message(message))
         callbacks.on_error = lambda error: self._called("on_error", lambda: self.errors.append(error))
+        callbacks.on_failed = lambda id, _: self._called("on_failed", lambda: self.failed.append(id))
         callbacks.on_end = lambda: self._called("on_end", self._end)
         callbacks.on_close = lambda _: self._called("on_close", self._close)
 

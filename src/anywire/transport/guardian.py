@@ -61,20 +61,20 @@ class Guardian:
         """Let go, in a fork of this process, of what is the parent's.
 
         A fork that held the pipe to a child's stdin or to the watchdog would keep either from
-        seeing its end.  The descriptors stay, on another file, since there are objects that own them.
+        seeing its end.  The descriptors of stdin stay, on another file, since there are objects that own
+        them.
         """
-        pipes = [*self._inputs.values()]
-        if self._watchdog is not None and self._watchdog.stdin is not None:
-            pipes.append(self._watchdog.stdin.fileno())
+        inputs, watchdog = [*self._inputs.values()], self._watchdog
         self._lock = threading.RLock()
-        self._children, self._inputs = {}, {}
-        if self._watchdog is not None:
-            self._watchdog.returncode = 0  # another's child: there is nothing to wait for
-            self._watchdog = None
-        if pipes:
+        self._children, self._inputs, self._watchdog = {}, {}, None
+        if watchdog is not None:
+            watchdog.returncode = 0  # another's child: there is nothing to wait for
+            if watchdog.stdin is not None:
+                watchdog.stdin.close()
+        if inputs:
             null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-            for pipe in pipes:
-                os.dup2(null, pipe, inheritable=False)
+            for fd in inputs:
+                os.dup2(null, fd, inheritable=False)
             os.close(null)
 
     def _note(self, mark: str, pid: int) -> None:

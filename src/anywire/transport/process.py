@@ -43,6 +43,7 @@ KILL_SECONDS: Final = 2.0
 _LEFT_BEHIND_SECONDS: Final = 0.3
 _POLL_SECONDS: Final = 0.02
 _LAST_WORDS_SECONDS: Final = 0.25
+_SHOWN_LENGTH: Final = 200
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -57,7 +58,9 @@ class Command(msgspec.Struct, frozen=True):
     inherit_env: bool = False
 
     def __str__(self) -> str:
-        return shlex.join(self.argv)
+        """Return the command line, the middle of a long one left out: it is for people."""
+        line = " ".join(shlex.join(self.argv).split())
+        return line if len(line) <= _SHOWN_LENGTH else f"{line[: _SHOWN_LENGTH - 43]} … {line[-40:]}"
 
     def environment(self) -> dict[str, str]:
         """Return the environment the child gets.
@@ -193,9 +196,10 @@ class ChildProcess(asyncio.SubprocessProtocol):
         """The processor time that the child and what it started have used so far."""
         return cpu_ticks(self._tree.alive()) / os.sysconf("SC_CLK_TCK")
 
-    def exit_error(self) -> ProcessExited:
-        """Describe how the child ended."""
-        return ProcessExited(str(self.command), self.returncode, self.stderr_tail)
+    def exit_error(self, *, unanswered: bool = False, output: str = "") -> ProcessExited:
+        """Describe how the child ended; the options are those of the error."""
+        tail = self.stderr_tail
+        return ProcessExited(str(self.command), self.returncode, tail, unanswered=unanswered, output=output)
 
     # Its stdin, stdout and stderr.
 
@@ -213,7 +217,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def _has_room(self) -> None:
         self._unwritten = self.buffered
-        self._events.room()
+        if self._stdin is None or not self._stdin.broken:  # else the end of it will tell why
+            self._events.room()
 
     def _stdin_broken(self, error: OSError) -> None:
         self.lost_input = self.lost_input or self._unwritten > 0

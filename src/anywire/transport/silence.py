@@ -43,7 +43,7 @@ class FirstWords(msgspec.Struct):
     @property
     def shown(self) -> str:
         """The first of it, for people."""
-        return repr(self.text[:_SHOWN_BYTES].decode("utf-8", "backslashreplace"))
+        return self.text[:_SHOWN_BYTES].decode("utf-8", "backslashreplace")
 
 
 def explain(
@@ -68,11 +68,11 @@ def explain(
         )
     start = words.text.lstrip().lower()
     if start.startswith(b"content-") and tried == [Framing.NEWLINE]:
-        return f"it speaks another framing, with Content-Length headers: {words.shown}"
+        return f"it speaks another framing, with Content-Length headers: {words.shown!r}"
     if start.startswith(b"{") and tried == [Framing.HEADERS]:
-        return f"it speaks another framing, one message a line: {words.shown}"
+        return f"it speaks another framing, one message a line: {words.shown!r}"
     if words.text:
-        return f"what it wrote on stdout is no answer: {words.shown}"
+        return f"what it wrote on stdout is no answer: {words.shown!r}"
     names = " and ".join(dict.fromkeys(framing.value for framing in tried))
     if stderr:
         return f"it wrote to stderr only ({names} framing tried); its last words: {stderr}"

@@ -15,16 +15,17 @@ from functools import partial
 from typing import Final
 
 from anywire.errors import AnywireError, TransportBroken, TransportClosed, TransportError
+from anywire.transport.attempt import Attempt, is_answer, is_message, is_refusal
 from anywire.transport.contract import refuse_when_closed
 from anywire.transport.process import ChildProcess, Command, Events
-from anywire.transport.silence import FirstWords, explain
+from anywire.transport.silence import explain
 from anywire.transport.stream import StreamTransport
 from anywire.wire.codec import decode, encode
 from anywire.wire.detect import new_framer
 from anywire.wire.evidence import EvidenceFramer
-from anywire.wire.framing import Frame, Framer, Framing
+from anywire.wire.framing import Frame, Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request, Response
+from anywire.wire.message import Batch, Fault, Message, Request
 
 __all__ = ("StdioClientTransport",)
 
@@ -42,26 +43,6 @@ _REPEATABLE: Final = frozenset({"initialize", "ping", "server/discover"})
 # with `framing=None`; the oldest go when there are too many.
 _verdicts: dict[tuple[tuple[str, ...], str | None], Framing] = {}
 _MAX_VERDICTS: Final = 256
-
-
-class _Attempt:
-    """One start of the child: the framing it is spoken to in, and what has come of it."""
-
-    def __init__(self, writing: Framing, framer: Framer) -> None:
-        self.writing = writing
-        self.framer = framer
-        self.child: ChildProcess | None = None
-        self.words = FirstWords()
-        self.early = bytearray()  # what it wrote before we were ready
-        self.answered = False
-        self.output_ended = asyncio.Event()
-        self.deaf = False  # it closed its stdin and runs on
-        self.useless = asyncio.Event()  # ... and something that was sent is lost
-
-    @property
-    def reading(self) -> Framing | None:
-        """The framing that came back, None while nothing or only noise did."""
-        return self.framer.framing if isinstance(self.framer, EvidenceFramer) else None
 
 
 class StdioClientTransport(StreamTransport):
@@ -92,10 +73,11 @@ class StdioClientTransport(StreamTransport):
         super().__init__(str(command), framer, limits)
         self._command = command
         self._on_stderr = on_stderr or self._log_stderr
-        self._attempt = _Attempt(writing, framer)
+        self._attempt = Attempt(writing, framer)
         self._tried = [writing]
         self._first: Message | Batch | None = None
         self._said: list[Message | Batch] = []  # while it is not known what the child reads
+        self._heard = False  # a message at least
         self._busy_seconds = 0.0
         self._spawned = asyncio.Event()
         self._spawned.set()
@@ -114,7 +96,7 @@ class StdioClientTransport(StreamTransport):
         refuse_when_closed(self._closing, self.name)
         await self._spawn(self._attempt)
 
-    async def _spawn(self, attempt: _Attempt) -> None:
+    async def _spawn(self, attempt: Attempt) -> None:
         events = Events(
             output=partial(self._output, attempt),
             output_end=attempt.output_ended.set,
@@ -139,7 +121,7 @@ class StdioClientTransport(StreamTransport):
 
     # Messages.
 
-    def _output(self, attempt: _Attempt, chunk: bytes) -> None:
+    def _output(self, attempt: Attempt, chunk: bytes) -> None:
         """Take output of a child, which may be one that is being replaced."""
         attempt.words.note(chunk, asyncio.get_running_loop().time())
         if attempt.child is None:
@@ -148,11 +130,13 @@ class StdioClientTransport(StreamTransport):
             self.receive(chunk)
         else:
             # Whatever the old child says while it leaves, the new one is asked again.
-            attempt.answered = attempt.answered or any(map(_is_answer, attempt.framer.feed(chunk)))
+            attempt.answered = attempt.answered or any(map(is_answer, attempt.framer.feed(chunk)))
 
     def receive(self, chunk: bytes) -> None:
         """Take output of the child."""
         frames = self._framer.feed(chunk)
+        if not self._heard:
+            self._heard = any(is_message(frame, self._limits) for frame in frames)
         self._deliver(self._decide(frames) if self._undecided else frames)
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
@@ -203,13 +187,13 @@ class StdioClientTransport(StreamTransport):
         for frame in frames:
             message = frame if isinstance(frame, Fault) else decode(frame, self._limits)
             if self._undecided and not isinstance(message, Fault) and attempt.reading is not attempt.writing:
-                if _is_refusal(message):
-                    if attempt.reading is Framing.HEADERS and self._can_repeat():
+                if is_refusal(message):
+                    if Framing.HEADERS not in self._tried and self._can_repeat():
                         self._start_again(Framing.HEADERS)
                         return kept
                     if attempt.writing is Framing.HEADERS:
                         continue  # the headers before a line are no lines
-                elif _is_answer(frame):
+                elif is_answer(frame):
                     # Written with headers and read as a line, see `_say`; or written as a line.
                     self._conclude(Framing.NEWLINE)
             elif self._undecided and not isinstance(message, Fault):
@@ -230,11 +214,11 @@ class StdioClientTransport(StreamTransport):
     def _can_repeat(self) -> bool:
         return all(isinstance(said, Request) and said.method in _REPEATABLE for said in self._said)
 
-    async def _probe_framing(self, attempt: _Attempt) -> None:
+    async def _probe_framing(self, attempt: Attempt) -> None:
         if await self._stays_silent(attempt) and self._can_repeat():
             self._start_again(Framing.HEADERS)
 
-    async def _stays_silent(self, attempt: _Attempt) -> bool:
+    async def _stays_silent(self, attempt: Attempt) -> bool:
         """Wait for the probe's time and until the child is idle; say whether it is still silent."""
         loop = asyncio.get_running_loop()
         began = busy = loop.time()
@@ -248,7 +232,7 @@ class StdioClientTransport(StreamTransport):
             await asyncio.sleep(_LOOK_SECONDS)
         return False
 
-    def _is_waiting(self, attempt: _Attempt) -> bool:
+    def _is_waiting(self, attempt: Attempt) -> bool:
         return self._undecided and not self._closing and attempt is self._attempt and not self._starting_again
 
     def _start_again(self, framing: Framing) -> None:
@@ -256,7 +240,7 @@ class StdioClientTransport(StreamTransport):
         restart = self._replace(self._attempt, framing)
         self._starting_again = asyncio.get_running_loop().create_task(restart)
 
-    async def _replace(self, old: _Attempt, framing: Framing) -> None:
+    async def _replace(self, old: Attempt, framing: Framing) -> None:
         assert old.child is not None
         if self._watch is not None:
             self._watch.cancel()
@@ -265,11 +249,10 @@ class StdioClientTransport(StreamTransport):
             return
         if old.answered:  # it had understood, and was only slow, or held its output back
             framing = old.writing
-        again = framing in self._tried
         self._tried.append(framing)
         _log.info("%s: no answer; started again with %s framing", self.name, framing.value)
         try:
-            await self._spawn(_Attempt(framing, EvidenceFramer(framing, self._limits)))
+            await self._spawn(Attempt(framing, EvidenceFramer(framing, self._limits)))
         except TransportError as error:
             if not self._closing:
                 self.fire_close(error)
@@ -278,8 +261,6 @@ class StdioClientTransport(StreamTransport):
         self.room_again()
         for message in list(self._said):
             self._say(message)
-        if again:
-            self._undecided = False  # there is nothing else to try
 
     # The end.
 
@@ -303,7 +284,7 @@ class StdioClientTransport(StreamTransport):
         if self._watch is not None:
             self._watch.cancel()
 
-    async def _end_child(self, attempt: _Attempt) -> None:
+    async def _end_child(self, attempt: Attempt) -> None:
         if attempt.child is None:
             return
         if attempt.reading is None and not attempt.words.text:
@@ -316,7 +297,7 @@ class StdioClientTransport(StreamTransport):
         if self._remembered is not None and self._attempt.reading is not self._remembered:
             _verdicts.pop(_key(self._command), None)
 
-    async def _watch_exit(self, attempt: _Attempt, child: ChildProcess) -> None:
+    async def _watch_exit(self, attempt: Attempt, child: ChildProcess) -> None:
         """When the child leaves by itself, say so and end what it left behind."""
         loop = asyncio.get_running_loop()
         waits = [child.wait(), attempt.output_ended.wait(), attempt.useless.wait()]
@@ -328,7 +309,7 @@ class StdioClientTransport(StreamTransport):
         finally:
             for task in tasks:
                 task.cancel()
-        if self._undecided and attempt.writing is Framing.HEADERS and self._is_waiting(attempt):
+        if self._tried == [Framing.NEWLINE, Framing.HEADERS] and self._is_waiting(attempt):
             self._start_again(Framing.NEWLINE)  # headers were too much for it
             return
         self.receive_end()
@@ -337,16 +318,18 @@ class StdioClientTransport(StreamTransport):
             self.fire_close(self._why_it_ended(attempt, child))
         await child.end()
 
-    def _why_it_ended(self, attempt: _Attempt, child: ChildProcess) -> AnywireError:
+    def _why_it_ended(self, attempt: Attempt, child: ChildProcess) -> AnywireError:
         if attempt.useless.is_set() and child.returncode is None:
             return TransportBroken(_deaf(self.name))
-        return child.exit_error()
+        if self._heard:
+            return child.exit_error()
+        return child.exit_error(unanswered=self._first is not None, output=attempt.words.shown)
 
-    def _input_closed(self, attempt: _Attempt) -> None:
+    def _input_closed(self, attempt: Attempt) -> None:
         """It closed its stdin.  Whether it is leaving shows soon; else nothing can be told to it any more."""
         asyncio.get_running_loop().call_later(_LEAVING_SECONDS, self._runs_on_deaf, attempt)
 
-    def _runs_on_deaf(self, attempt: _Attempt) -> None:
+    def _runs_on_deaf(self, attempt: Attempt) -> None:
         if attempt.child is not None and attempt.child.returncode is None:
             attempt.deaf = True
             if attempt.child.lost_input:
@@ -377,19 +360,6 @@ class StdioClientTransport(StreamTransport):
 
 def _deaf(name: str) -> str:
     return f"{name} has closed its input, so that nothing more can be told to it, and runs on"
-
-
-def _is_answer(frame: Frame | Fault) -> bool:
-    """Say whether this answers something that was asked."""
-    message = frame if isinstance(frame, Fault) else decode(frame)
-    if isinstance(message, Batch):
-        return any(isinstance(item, Response | ErrorResponse) for item in message.items)
-    return isinstance(message, Response | ErrorResponse) and not _is_refusal(message)
-
-
-def _is_refusal(message: Message | Batch | Fault) -> bool:
-    """Say whether this answers something that was not understood so far as to know its id."""
-    return isinstance(message, ErrorResponse) and message.id in (None, b"null")
 
 
 def _key(command: Command) -> tuple[tuple[str, ...], str | None]:

@@ -146,10 +146,10 @@ def _follow(owner: int) -> dict[bytes, Tree]:
     trees: dict[bytes, Tree] = {}
     poll = select.poll()
     poll.register(sys.stdin.fileno(), select.POLLIN)
-    _watch_owner(poll, owner)
+    patience = None if _watch_owner(poll, owner) else 0
     pending = b""
     while True:
-        ready = {fd for fd, _ in poll.poll()}
+        ready = {fd for fd, _ in poll.poll(patience)}
         if sys.stdin.fileno() not in ready:
             return trees  # a fork of the owner holds the pipe, and all that was written has been read
         chunk = os.read(sys.stdin.fileno(), _PIPE_BYTES)
@@ -160,11 +160,15 @@ def _follow(owner: int) -> dict[bytes, Tree]:
             _take(line, trees)
 
 
-def _watch_owner(poll: select.poll, owner: int) -> None:
+def _watch_owner(poll: select.poll, owner: int) -> bool:
+    """Have the poll tell when the owner is gone, where the system can; say whether it is there."""
     try:
         poll.register(os.pidfd_open(owner), select.POLLIN)
+    except ProcessLookupError:
+        return False
     except (AttributeError, OSError):
-        pass  # no such thing here, or gone already: the pipe tells as well
+        pass  # no such thing here: the pipe tells
+    return True
 
 
 def _take(line: bytes, trees: dict[bytes, Tree]) -> None:

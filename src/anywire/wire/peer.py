@@ -25,7 +25,7 @@ Specification: JSON-RPC 2.0 §4–5; MCP `basic/utilities/cancellation`, `basic/
 from __future__ import annotations
 
 import heapq
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 

@@ -28,7 +28,11 @@ def main() -> None:
         os.write(1, b"written to 1 after the claim\n")
     if "child" in steps:
         child = subprocess.run(
-            [sys.executable, "-c", "import os; os.write(1, b'child out\\n'); os.write(2, b'child err\\n'); print(repr(os.read(0, 9)))"],
+            [
+                sys.executable,
+                "-c",
+                "import os; os.write(1, b'child out\\n'); os.write(2, b'child err\\n'); print(repr(os.read(0, 9)))",
+            ],
             check=False,
         )
         report["child"] = child.returncode

@@ -1,0 +1,164 @@
+"""Each fault is found, and nothing else; a server without one is healthy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from anywire.doctor.check import CHECKS, Weight
+from anywire.doctor.examine import Report, examine
+from anywire.doctor.patience import Patience
+from anywire.transport.process import Command
+from anywire.wire.framing import Framing
+from tests.cli.commands import ROOT, SERVERS, server
+from tests.interop.processes import watch
+
+#: Servers that do everything right.
+HEALTHY = ("healthy", "toolbox")
+#: Checks that no server of the folder fails: their test is elsewhere on this page.
+ELSEWHERE = {"not-started", "slow-start", "very-slow-start"}
+FAULTS = sorted(path.stem for path in SERVERS.glob("*.py") if path.stem not in HEALTHY)
+#: A server with this fault has that other one by its nature.
+AS_WELL = {"ignores-term": {"ignores-eof"}}
+
+PATIENCE = Patience(silent_seconds=1.0, idle_seconds=0.5, overdue_seconds=0.5, leave_seconds=1.0)
+# These never answer, so that the whole of the patience is spent on them.
+SHORT = msgspec.structs.replace(PATIENCE, start_seconds=2.0, answer_seconds=2.0)
+NEVER_ANSWER = {"silent", "stderr_only", "no_answer", "several_lines", "ping"}
+
+
+async def examined(
+    name: str, *arguments: str | Path, framing: Framing | None = None, patience: Patience = PATIENCE
+) -> Report:
+    """The report on a server of the folder."""
+    command = Command(tuple(server(name, *arguments)), cwd=str(ROOT))
+    return await examine(command, framing=framing, patience=patience)
+
+
+def found(report: Report) -> set[str]:
+    """The ids of the findings."""
+    return {finding.check.id for finding in report.findings}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+async def test_each_fault_is_found_and_no_other(name: str, tmp_path: Path) -> None:
+    """The file of a faulty server is named for the check that finds it."""
+    check = name.replace("_", "-")
+    arguments = [tmp_path / "lock"] if name == "not_again" else []
+
+    report = await examined(name, *arguments, patience=SHORT if name in NEVER_ANSWER else PATIENCE)
+
+    assert found(report) == {check, *AS_WELL.get(check, ())}
+    assert report.healthy == (CHECKS[check].weight is Weight.NOTE)
+    assert not found(report) & {*report.passed, *report.not_made}
+    assert found(report) | {*report.passed, *report.not_made} == set(CHECKS)
+
+
+def test_each_check_has_a_faulty_server() -> None:
+    """No check is without proof that it finds something."""
+    assert {name.replace("_", "-") for name in FAULTS} == set(CHECKS) - ELSEWHERE
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+async def test_a_server_without_a_fault_is_healthy(name: str) -> None:
+    """Everything that can be examined of it passes."""
+    report = await examined(name)
+
+    assert report.findings == ()
+    assert report.healthy
+    assert report.not_made == ("serialised",)  # nothing of it takes its time
+    assert report.framing is Framing.NEWLINE
+    assert report.server["protocolVersion"] == "2025-11-25"
+
+
+async def test_a_server_of_anywire_is_healthy() -> None:
+    """We take our own medicine."""
+    target = f"{ROOT / 'examples' / 'server.py'}:server"
+    command = Command((sys.executable, "-m", "anywire", "serve", target), cwd=str(ROOT))
+
+    report = await examine(command, patience=PATIENCE)
+
+    assert report.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (Command(("anywire-no-such-program",)), "no program 'anywire-no-such-program' was found on the PATH"),
+        (Command((sys.executable,), cwd="/nowhere"), "there is no folder /nowhere"),
+        (Command((str(Path(__file__)),)), "may not be executed"),
+    ],
+)
+async def test_a_command_that_cannot_be_started_is_told_why(command: Command, expected: str) -> None:
+    """Not found, not executable, nowhere to run."""
+    report = await examine(command, patience=PATIENCE)
+
+    (finding,) = report.findings
+    assert finding.check.id == "not-started"
+    assert expected in finding.found
+    assert not report.reached
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [({"slow_seconds": 0.0}, "slow-start"), ({"very_slow_seconds": 0.0}, "very-slow-start")],
+)
+async def test_a_slow_start_is_weighed(limits: dict[str, float], expected: str) -> None:
+    """Slow is a note, too slow for many clients a warning; never both."""
+    report = await examined("healthy", patience=msgspec.structs.replace(PATIENCE, **limits))
+
+    assert found(report) == {expected}
+    assert report.healthy == (expected == "slow-start")
+
+
+async def test_a_framing_that_was_given_is_no_finding() -> None:
+    """Who asks for headers knows of them; everything else is examined in them."""
+    report = await examined("header_framing", framing=Framing.HEADERS)
+
+    assert report.findings == ()
+    assert report.framing is Framing.HEADERS
+    assert set(report.not_made) == {"serialised", "crlf", "bom"}
+
+
+def test_checks_stand_in_order_of_weight() -> None:
+    """What keeps a server from working comes first in every report."""
+    weights = [check.weight for check in CHECKS.values()]
+
+    assert weights == sorted(weights, reverse=True)
+    assert all(id == check.id for id, check in CHECKS.items())
+    assert all(check.title and check.advice for check in CHECKS.values())
+
+
+async def test_the_words_of_a_finding_say_what_was_seen() -> None:
+    """Evidence, not only a verdict."""
+    noise = await examined("noise")
+    early = await examined("exits_early")
+
+    assert "first 'Server ready'" in noise.findings[0].found
+    assert "exited with code 3; its last words: API_KEY is not set" in early.findings[0].found
+
+
+@pytest.mark.chaos
+async def test_nothing_outlives_an_examination() -> None:
+    """Not even what the server left behind or what ignores every signal but KILL."""
+    with watch():
+        for name in ("left_behind", "ignores_term"):
+            await examined(name)
+
+
+async def test_python_is_examined_as_other_clients_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """anywire turns Python's buffering off for its children; a server must not be taken for better by that."""
+    told = (sys.executable, "-S", "-c", "import os, sys; sys.exit(repr(os.environ.get('PYTHONUNBUFFERED')))")
+
+    bare = await examine(Command(told), patience=PATIENCE)
+    monkeypatch.setitem(os.environ, "PYTHONUNBUFFERED", "1")
+    inherited = await examine(Command(told, inherit_env=True), patience=PATIENCE)
+    given = await examine(Command(told, {"PYTHONUNBUFFERED": "x"}), patience=PATIENCE)
+
+    assert "its last words: ''" in bare.findings[0].found
+    assert "its last words: '1'" in inherited.findings[0].found
+    assert "its last words: 'x'" in given.findings[0].found
