@@ -130,11 +130,14 @@ def test_version_and_help_are_answers(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
-        ("nowhere:server", "nowhere cannot be loaded: ModuleNotFoundError"),
+        ("nowhere:server", "nowhere cannot be loaded: ModuleNotFoundError: No module named 'nowhere'\n"),
         ("nowhere.py:server", "there is no file nowhere.py"),
         ("odd.py:server", "'server' in odd.py is nothing, not an anywire Server"),
         ("odd.py:number", "'number' in odd.py is a int, not an anywire Server"),
-        ("broken.py:server", "broken.py cannot be loaded: ZeroDivisionError: division by zero"),
+        (
+            "broken.py:server",
+            "broken.py cannot be loaded: ZeroDivisionError: division by zero (",
+        ),
         (":server", "':server' is not MODULE:SERVER"),
     ],
 )
@@ -144,7 +147,7 @@ def test_a_server_that_cannot_be_loaded_is_named(
 ) -> None:
     """Wrong usage, whoever asks for it; no traceback, nothing on stdout."""
     (tmp_path / "odd.py").write_text("print('loading')\nnumber = 1\n", encoding="utf-8")
-    (tmp_path / "broken.py").write_text("1 / 0\n", encoding="utf-8")
+    (tmp_path / "broken.py").write_text("\n1 / 0\n", encoding="utf-8")
 
     done = anywire(command, target, cwd=tmp_path)
 
@@ -152,6 +155,7 @@ def test_a_server_that_cannot_be_loaded_is_named(
     assert done.out == ""
     assert f"anywire: {expected}" in done.err
     assert "Traceback" not in done.err
+    assert "broken.py, line 2)" in done.err or "division" not in done.err
 
 
 def test_a_reader_that_leaves_early_is_no_trouble() -> None:

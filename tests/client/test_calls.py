@@ -126,11 +126,8 @@ async def test_noise_is_told_once_with_the_name_of_the_server_and_counted(
 
     assert first.startswith(f"{name} wrote something that is no message: '[db] connected'")
     assert "logs belong on stderr" in first
-    assert caplog.messages[1:] == [
-        f"{name} wrote 5 things that are no messages; first: '[db] connected' "
-        "(Parse error: not JSON at byte 1); logs belong on stderr"
-    ] or caplog.messages[1].startswith(f"{name} wrote 5 things that are no messages; first: '[db] connected'")
-    assert len(caplog.messages) == 2
+    (last,) = caplog.messages[1:]
+    assert last.startswith(f"{name} wrote 5 things that are no messages; first: '[db] connected'")
 
 
 async def test_256_kilobytes_on_stderr_before_the_reply_do_not_hold_it_up() -> None:

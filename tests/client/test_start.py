@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import pickle
 import sys
 from collections.abc import Awaitable
@@ -17,122 +16,114 @@ from anywire.transport.silence import FirstWords, explain
 from anywire.wire.framing import Framing
 from tests.transport.children import program
 
-LIMITS = Limits(connect_seconds=1.0, probe_seconds=0.2)
+LIMITS = Limits(connect_seconds=2.0, probe_seconds=0.3)
 
+SILENT = "it runs, but wrote nothing at all"
+ECHO = "it echoed our own bytes: a terminal, or `cat`, stands where the server should be"
+BUFFERED = "its output is block-buffered; make it flush after each message"
+NEWLINE, HEADERS = Framing.NEWLINE, Framing.HEADERS
 
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No verdicts from other tests, and short waits."""
-    monkeypatch.setattr(stdio_client, "_verdicts", {})
-    monkeypatch.setattr(stdio_client, "_IDLE_SECONDS", 0.1)
-    monkeypatch.setattr(stdio_client, "_LOOK_SECONDS", 0.05)
-    for name in ("EOF_SECONDS", "TERM_SECONDS"):
-        monkeypatch.setattr(process, name, 0.3)
-
-
-async def failure(
-    argv: list[str], framing: Framing | None = None, *, connect_seconds: float = 1.0
-) -> AnywireError:
-    """The one exception with which connecting fails."""
-    limits = LIMITS.replace(connect_seconds=connect_seconds)
-    client = connect(argv, framing=framing, limits=limits)
-    with pytest.raises(AnywireError) as failed:
-        await client.open()
-    assert argv[0] in str(failed.value)
-    return failed.value
-
-
-async def test_program_that_is_not_there() -> None:
-    """The name and the places where it was looked for."""
-    error = await failure(["no-such-program-anywhere", "--stdio"])
-    assert isinstance(error, SpawnFailed)
-    assert os.environ["PATH"] in str(error)
-
-
-async def test_program_that_exits_before_it_answers() -> None:
-    """Exit code and last words."""
-    error = await failure(program("print('no database', file=sys.stderr); sys.exit(3)"))
-    assert isinstance(error, ProcessExited)
-    assert (error.returncode, error.stderr_tail, error.unanswered) == (3, "no database", True)
-    assert str(error).endswith("exited with code 3 before it answered; its last words: no database")
-
-
-async def test_program_that_prints_its_usage_and_exits() -> None:
-    """What it printed is shown, since it says more than the code."""
-    error = await failure(program("print('usage: tool [--mcp]'); sys.exit(0)"))
-    assert isinstance(error, ProcessExited)
-    assert "exited with code 0 before it answered; on stdout it wrote 'usage: tool [--mcp]\\n'" in str(error)
-
-
-@pytest.mark.parametrize("framing", [None, Framing.NEWLINE, Framing.HEADERS])
-async def test_program_that_says_nothing_at_all(framing: Framing | None) -> None:
-    """It is alive; which framings were tried is told."""
-    error = await failure(program("time.sleep(60)"), framing)
-    tried = "newline and headers" if framing is None else framing.value
-    assert isinstance(error, ConnectFailed)
-    assert isinstance(error.__cause__, DeadlineExceeded)
-    assert f"within 1 s: it runs, but wrote nothing at all ({tried} framing tried)" in str(error)
-    assert "processor time" not in str(error)
-
-
-async def test_program_that_is_still_busy_starting() -> None:
-    """Slow is told from dead."""
-    error = await failure(program("while True: sum(range(10000))"), connect_seconds=4.0)
-    assert "s of processor time, so it may be slow to start" in str(error)
-
-
-@pytest.mark.parametrize("framing", [None, Framing.NEWLINE])
-async def test_program_that_writes_to_stderr_only(framing: Framing | None) -> None:
-    """Its last words are shown, and are no failure by themselves."""
-    error = await failure(program("print('listening on port 80', file=sys.stderr); time.sleep(60)"), framing)
-    assert "it wrote to stderr only" in str(error)
-    assert str(error).endswith("its last words: listening on port 80")
-
-
-@pytest.mark.parametrize("framing", [None, Framing.NEWLINE, Framing.HEADERS])
-async def test_program_that_echoes(framing: Framing | None) -> None:
-    """As a terminal does, or `cat`."""
-    assert "it echoed our own bytes" in str(await failure(["cat"], framing))
-
-
-async def test_terminal_in_the_path() -> None:
-    """It echoes, with carriage returns."""
-    code = "import pty, sys; pty.spawn([sys.executable, '-c', 'import time; time.sleep(60)'])"
-    assert "it echoed our own bytes" in str(await failure([sys.executable, "-c", code]))
-
-
-BUFFERED = """
+HOLDS_BACK = """
 sys.stdout = open(1, "w", buffering=65536, closefd=False)
 def say(message): sys.stdout.write(json.dumps(message) + "\\n")
 serve()
 """
+WAITS = "time.sleep(60)"
+TERMINAL = f"import pty, sys; pty.spawn([sys.executable, '-c', 'import time; {WAITS}'])"
+TO_STDERR = f"print('listening on port 80', file=sys.stderr); {WAITS}"
+FRAMED = "say_framed({'jsonrpc': '2.0', 'method': 'hello'}); serve_framed()"
+LINES = "say({'jsonrpc': '2.0', 'method': 'hello'}); sys.stdin.read()"
+
+#: What is started, in which framing, and the sentence that must be part of the failure.
+CASES: dict[str, tuple[list[str], Framing | None, str]] = {
+    "not there": (["no-such-program-anywhere"], None, "no program 'no-such-program-anywhere' was found on the PATH"),
+    "not executable": (["/dev/null"], None, "'/dev/null' may not be executed"),
+    "exits": (
+        program("print('no database', file=sys.stderr); sys.exit(3)"),
+        None,
+        "exited with code 3 before it answered; its last words: no database",
+    ),
+    "prints its usage and exits": (
+        program("print('usage: tool [--mcp]')"),
+        None,
+        "exited with code 0 before it answered; on stdout it wrote 'usage: tool [--mcp]\\n'",
+    ),
+    "is killed": (program("os.kill(os.getpid(), 9)"), None, "was ended by signal 9 before it answered"),
+    "says nothing": (program(WAITS), None, f"within 2 s: {SILENT} (newline and headers framing tried)"),
+    "says nothing, in lines": (program(WAITS), NEWLINE, f"{SILENT} (newline framing tried)"),
+    "says nothing, behind headers": (program(WAITS), HEADERS, f"{SILENT} (headers framing tried)"),
+    "writes to stderr only": (program(TO_STDERR), None, "its last words: listening on port 80"),
+    "writes to stderr only, in lines": (program(TO_STDERR), NEWLINE, "it wrote to stderr only (newline framing tried)"),
+    "echoes": (["cat"], None, ECHO),
+    "echoes, in lines": (["cat"], NEWLINE, ECHO),
+    "echoes, behind headers": (["cat"], HEADERS, ECHO),
+    "is behind a terminal": ([sys.executable, "-c", TERMINAL], None, ECHO),
+    "holds its output back": (program(HOLDS_BACK), None, BUFFERED),
+    "holds its output back, in lines": (program(HOLDS_BACK), NEWLINE, BUFFERED),
+    "speaks behind headers where lines were asked for": (
+        program(FRAMED),
+        NEWLINE,
+        "it speaks another framing, with Content-Length headers: 'Content-Length: 37",
+    ),
+    "speaks in lines where headers were asked for": (
+        program(LINES),
+        HEADERS,
+        "it speaks another framing, one message a line: '{\"jsonrpc\"",
+    ),
+    "talks of something else": (
+        program(f"print('Welcome to the shell!', flush=True); {WAITS}"),
+        None,
+        "what it wrote on stdout is no answer: 'Welcome to the shell!\\n'",
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("framing", [None, Framing.NEWLINE])
-async def test_program_whose_output_is_block_buffered(framing: Framing | None) -> None:
-    """It answers when its input ends, which is too late."""
-    error = await failure(program(BUFFERED), framing)
-    assert "its output is block-buffered; make it flush after each message" in str(error)
+async def failure(argv: list[str], framing: Framing | None, limits: Limits = LIMITS) -> AnywireError:
+    """The one exception with which connecting fails."""
+    with pytest.raises(AnywireError) as failed:
+        await connect(argv, framing=framing, limits=limits).open()
+    return failed.value
 
 
-async def test_program_that_speaks_behind_headers_where_lines_were_asked_for() -> None:
-    """The mismatch is named."""
-    code = "say_framed({'jsonrpc': '2.0', 'method': 'hello'}); serve_framed()"
-    error = await failure(program(code), Framing.NEWLINE)
-    assert "it speaks another framing, with Content-Length headers: 'Content-Length: 37" in str(error)
+@pytest.fixture(scope="module")
+def failures() -> dict[str, AnywireError]:
+    """What became of all cases, tried at once."""
+
+    async def all_at_once() -> list[AnywireError]:
+        return await asyncio.gather(*(failure(argv, framing) for argv, framing, _ in CASES.values()))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stdio_client, "_verdicts", {})
+        patch.setattr(process, "EOF_SECONDS", 0.5)
+        return dict(zip(CASES, asyncio.run(all_at_once()), strict=True))
 
 
-async def test_program_that_speaks_in_lines_where_headers_were_asked_for() -> None:
-    """And the other way round."""
-    code = "say({'jsonrpc': '2.0', 'method': 'hello'}); sys.stdin.read()"
-    error = await failure(program(code), Framing.HEADERS)
-    assert "it speaks another framing, one message a line" in str(error)
+@pytest.mark.parametrize("case", CASES)
+def test_server_that_cannot_be_reached_says_why(case: str, failures: dict[str, AnywireError]) -> None:
+    """In one exception of the right kind, with the command and the reason."""
+    argv, _, sentence = CASES[case]
+    error = failures[case]
+
+    assert sentence in str(error)
+    assert argv[0] in str(error)
+    assert isinstance(error, ProcessExited if "before it answered" in sentence else ConnectFailed)
+    assert isinstance(error, SpawnFailed) == case.startswith("not ")
+    assert isinstance(error.__cause__, DeadlineExceeded) == ("within 2 s" in str(error))
+    assert "processor time" not in str(error)
 
 
-async def test_program_that_talks_of_something_else() -> None:
-    """The beginning is shown."""
-    error = await failure(program("print('Welcome to the shell!', flush=True); time.sleep(60)"))
-    assert "what it wrote on stdout is no answer: 'Welcome to the shell!\\n'" in str(error)
+def test_server_that_exits_tells_code_and_last_words(failures: dict[str, AnywireError]) -> None:
+    """Also to a program."""
+    error = failures["exits"]
+    assert isinstance(error, ProcessExited)
+    assert (error.returncode, error.stderr_tail, error.unanswered) == (3, "no database", True)
+
+
+async def test_server_that_is_still_busy_starting_is_told_from_a_dead_one() -> None:
+    """By the processor time it used."""
+    argv = program("while True: sum(range(10000))")
+    error = await failure(argv, None, LIMITS.replace(connect_seconds=4.0))
+    assert "s of processor time, so it may be slow to start" in str(error)
 
 
 async def test_failure_to_connect_is_never_a_group() -> None:

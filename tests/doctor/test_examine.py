@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 
 from anywire.doctor.check import CHECKS, Weight
+from anywire.doctor.examination import shown
 from anywire.doctor.examine import Report, examine
 from anywire.doctor.patience import Patience
 from anywire.transport.process import Command
@@ -25,7 +27,10 @@ FAULTS = sorted(path.stem for path in SERVERS.glob("*.py") if path.stem not in H
 #: A server with this fault has that other one by its nature.
 AS_WELL = {"ignores-term": {"ignores-eof"}}
 
-PATIENCE = Patience(silent_seconds=1.0, idle_seconds=0.5, overdue_seconds=0.5, leave_seconds=1.0)
+AT_ONCE = 4
+"""So many servers are examined at once."""
+
+PATIENCE = Patience(silent_seconds=0.8, idle_seconds=0.5, overdue_seconds=0.5, leave_seconds=1.0)
 # These never answer, so that the whole of the patience is spent on them.
 SHORT = msgspec.structs.replace(PATIENCE, start_seconds=2.0, answer_seconds=2.0)
 NEVER_ANSWER = {"silent", "stderr_only", "no_answer", "several_lines", "ping"}
@@ -44,13 +49,27 @@ def found(report: Report) -> set[str]:
     return {finding.check.id for finding in report.findings}
 
 
-@pytest.mark.parametrize("name", FAULTS)
-async def test_each_fault_is_found_and_no_other(name: str, tmp_path: Path) -> None:
-    """The file of a faulty server is named for the check that finds it."""
-    check = name.replace("_", "-")
-    arguments = [tmp_path / "lock"] if name == "not_again" else []
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    """The report on every faulty server.  They are waited for, mostly, so a few are examined at once."""
+    lock = tmp_path_factory.mktemp("not_again") / "lock"
+    few = asyncio.Semaphore(AT_ONCE)
 
-    report = await examined(name, *arguments, patience=SHORT if name in NEVER_ANSWER else PATIENCE)
+    async def one(name: str) -> Report:
+        patience = SHORT if name in NEVER_ANSWER else PATIENCE
+        async with few:
+            return await examined(name, *([lock] if name == "not_again" else []), patience=patience)
+
+    async def all_of_them() -> list[Report]:
+        return await asyncio.gather(*map(one, FAULTS))
+
+    return dict(zip(FAULTS, asyncio.run(all_of_them()), strict=True))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_found_and_no_other(name: str, reports: dict[str, Report]) -> None:
+    """The file of a faulty server is named for the check that finds it."""
+    check, report = name.replace("_", "-"), reports[name]
 
     assert found(report) == {check, *AS_WELL.get(check, ())}
     assert report.healthy == (CHECKS[check].weight is Weight.NOTE)
@@ -133,13 +152,13 @@ def test_checks_stand_in_order_of_weight() -> None:
     assert all(check.title and check.advice for check in CHECKS.values())
 
 
-async def test_the_words_of_a_finding_say_what_was_seen() -> None:
+def test_the_words_of_a_finding_say_what_was_seen(reports: dict[str, Report]) -> None:
     """Evidence, not only a verdict."""
-    noise = await examined("noise")
-    early = await examined("exits_early")
+    early = reports["exits_early"].findings[0].found
 
-    assert "first 'Server ready'" in noise.findings[0].found
-    assert "exited with code 3; its last words: API_KEY is not set" in early.findings[0].found
+    assert "first 'Server ready'" in reports["noise"].findings[0].found
+    assert "exited with code 3" in early
+    assert "its last words: API_KEY is not set" in early
 
 
 @pytest.mark.chaos
@@ -162,3 +181,19 @@ async def test_python_is_examined_as_other_clients_start_it(monkeypatch: pytest.
     assert "its last words: ''" in bare.findings[0].found
     assert "its last words: '1'" in inherited.findings[0].found
     assert "its last words: 'x'" in given.findings[0].found
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"hello", "'hello'"),
+        ("grüße".encode(), "'grüße'"),
+        (b"\xff\n", r"'\\xff\n'"),
+        (b"a" * 120, repr("a" * 120)),
+        (b"a" * 121, repr("a" * 120) + " …"),
+    ],
+)
+def test_bytes_are_shown_as_text_where_they_are_text(data: bytes, expected: str) -> None:
+    """Nothing that a server writes steers a terminal, and a flood of it stays short."""
+    assert shown(data) == expected
+    assert len(shown(b"\0" * 1000)) < 130

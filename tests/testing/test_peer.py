@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from anywire.wire.framing import Framing
 from anywire.wire.message import Batch, Fault, Message, create_notification, create_request
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-PONG = {"jsonrpc": "2.0", "id": 1, "result": {}}
+PONG: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
 @pytest.mark.parametrize("framing", Framing)
@@ -55,6 +56,7 @@ async def test_what_was_not_expected_is_shown() -> None:
         await other.send(PONG)
         with pytest.raises(AssertionError, match=r"nothing was expected, got \[.*'result'"):
             await peer.expect_silence()
+        await peer.expect(PONG)
         await other.notify("n")
         with pytest.raises(AssertionError, match="an answer to initialize was expected, not Notification"):
             await peer.initialize()

@@ -21,16 +21,16 @@ from anywire.wire.message import (
 from tests.transport.children import eventually
 from tests.transport.test_stdio_client import CALL, INITIALIZE, Wire, wire
 
-PROBE = {"probe_seconds": 0.3}
+PROBE = {"probe_seconds": 0.2}
 
 
 @pytest.fixture(autouse=True)
 def _forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test begins without verdicts, and is quick to take a child for idle."""
     monkeypatch.setattr(stdio_client, "_verdicts", {})
-    monkeypatch.setattr(stdio_client, "_IDLE_SECONDS", 0.2)
-    monkeypatch.setattr(stdio_client, "_LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(process, "EOF_SECONDS", 0.3)
+    monkeypatch.setattr(stdio_client, "_IDLE_SECONDS", 0.15)
+    monkeypatch.setattr(stdio_client, "_LOOK_SECONDS", 0.03)
+    monkeypatch.setattr(process, "EOF_SECONDS", 0.2)
 
 
 def verdicts() -> list[Framing]:
@@ -150,7 +150,7 @@ async def test_error_of_a_server_that_understood_is_its_answer() -> None:
 async def test_slow_starter_that_is_busy_is_not_started_again(tmp_path: Path) -> None:
     """Its processor time tells that it is not waiting for us."""
     note = tmp_path / "note"
-    code = "until = time.monotonic() + 1.5\nwhile time.monotonic() < until: sum(range(10000))\nserve()"
+    code = "until = time.monotonic() + 1.0\nwhile time.monotonic() < until: sum(range(10000))\nserve()"
     async with wire(counting(note) + code, None, **PROBE) as there:
         there.transport.post(INITIALIZE)
         await there.messages_come(1)
@@ -161,7 +161,7 @@ async def test_slow_starter_that_is_busy_is_not_started_again(tmp_path: Path) ->
 async def test_slow_starter_that_writes_to_stderr_is_not_started_again(tmp_path: Path) -> None:
     """It is at work, if not with the processor."""
     note = tmp_path / "note"
-    code = "for n in range(15): sys.stderr.write('.'); sys.stderr.flush(); time.sleep(0.1)\nserve()"
+    code = "for n in range(10): sys.stderr.write('.'); sys.stderr.flush(); time.sleep(0.1)\nserve()"
     async with wire(counting(note) + code, None, **PROBE) as there:
         there.transport.post(INITIALIZE)
         await there.messages_come(1)
@@ -181,7 +181,7 @@ ON_BAD_LINES = {
 async def test_slow_starter_that_is_idle_is_reached_in_the_end(on_bad_line: str) -> None:
     """It reads lines, whatever it does with the headers that it is offered meanwhile."""
     code = f"""
-time.sleep(1.0)
+time.sleep(0.8)
 while True:
     line = sys.stdin.readline()
     if not line:
@@ -226,7 +226,7 @@ async def test_answer_that_comes_while_the_child_is_ended_says_what_it_reads(
 async def test_what_must_not_be_done_twice_is_never_said_twice(tmp_path: Path) -> None:
     """A child that was asked to do something may be doing it, however silent it is."""
     note = tmp_path / "note"
-    code = counting(note) + "request = read(); time.sleep(1.5); reply(request); read()"
+    code = counting(note) + "request = read(); time.sleep(1.0); reply(request); read()"
     async with wire(code, None, **PROBE) as there:
         there.transport.post(CALL)
         await there.messages_come(1)
@@ -305,7 +305,7 @@ async def test_notification_in_the_framing_it_was_asked_in_settles_it() -> None:
     """Who writes lines reads lines."""
     code = """
 say({"jsonrpc": "2.0", "method": "notifications/message", "params": {}})
-time.sleep(1.5)
+time.sleep(1.0)
 serve()
 """
     async with wire(code, None, **PROBE) as there:

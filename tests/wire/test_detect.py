@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from anywire.wire.content_length import ContentLengthFramer
@@ -61,6 +63,29 @@ def test_a_caller_writes_in_the_framing_it_was_given_whatever_comes_back(
     framer.feed(first)
 
     assert framer.frame(BODY) == written
+
+
+def test_a_caller_may_change_the_framing_in_which_it_writes() -> None:
+    framer = EvidenceFramer(Framing.NEWLINE)
+    framer.feed(b'{"id":1}\n')
+    framer.write_in(Framing.HEADERS)
+
+    assert framer.frame(BODY) == HEADED
+    assert framer.feed(b'{"id":2}\n') == [b'{"id":2}']
+
+
+@pytest.mark.parametrize("size", [60_000, 70_000])
+@pytest.mark.parametrize("cuts", [[30_000], [65_536], [65_537], [65_000, 65_600, 69_000]])
+def test_a_very_long_line_of_json_is_no_log_however_it_comes(size: int, cuts: list[int]) -> None:
+    data = b'{"level":"info","text":"' + b"x" * size + b'"}\n{"id":1}\n'
+    whole, cut = EvidenceFramer(Framing.NEWLINE), EvidenceFramer(Framing.NEWLINE)
+
+    expected = whole.feed(data)
+
+    edges = [0, *cuts, len(data)]
+    assert [item for start, stop in pairwise(edges) for item in cut.feed(data[start:stop])] == expected
+    assert isinstance(expected[0], Fault) == (size < 65_536)
+    assert expected[1] == b'{"id":1}'
 
 
 def test_white_space_before_the_first_message_is_not_kept() -> None:

@@ -223,6 +223,7 @@ def test_messages_are_equal_by_content_and_not_by_bytes() -> None:
 
     assert one == other == Request(b"1", "x")
     assert hash(one) == hash(other)
+    assert not one != other  # noqa: SIM202 the other operator is what is looked at
     assert one != Request(b"1.0", "x")
     assert one != Request(b"1", "x", b"null")
 

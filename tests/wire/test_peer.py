@@ -214,6 +214,15 @@ def test_a_reply_that_comes_after_all_changes_nothing() -> None:
     assert peer.receive(reply, NOW) == Unmatched(reply)
 
 
+def test_a_request_that_cannot_have_an_answer_fails_in_silence() -> None:
+    peer = asking()
+    reason = RemoteProtocolError("the answer cannot come")
+
+    assert peer.fail(b"0", reason) == Settled(b"0", reason)
+    assert peer.fail(b"0", reason) is None
+    assert peer.outgoing == 0
+
+
 # Replies that cannot be used.
 
 

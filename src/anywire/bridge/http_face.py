@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import msgspec
+
 from anywire.bridge.relay import Relay
 from anywire.errors import AnywireError
 from anywire.transport.contract import Transport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import Batch, JsonRpcErrorCode, Message, Request, create_error_response
 
 __all__ = ("HttpFace",)
 
@@ -41,7 +44,13 @@ class HttpFace:
 
     async def _relay(self, transport: Transport) -> None:
         try:
-            await Relay(transport, self._make_target(), self._report, self._limits).run()
+            target = self._make_target()
+        except Exception as error:  # noqa: BLE001 whoever waits must be told, whatever it was
+            self._report(f"no server for a session: {error}")
+            await _refuse(transport, f"the server cannot be reached: {error}")
+            return
+        try:
+            await Relay(transport, target, self._report, self._limits).run()
         except AnywireError as error:
             self._report(str(error))
 
@@ -51,3 +60,17 @@ class HttpFace:
             task.cancel()
         if self._relays:
             await asyncio.wait(self._relays)
+
+
+async def _refuse(transport: Transport, reason: str) -> None:
+    """Answer what a session has asked already, and end it."""
+
+    def answer(message: Message | Batch) -> None:
+        for item in message.items if isinstance(message, Batch) else (message,):
+            if isinstance(item, Request):
+                error = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
+                transport.post(msgspec.structs.replace(error, id=item.id))
+
+    transport.callbacks.on_message = answer
+    await transport.start()
+    await transport.close()

@@ -7,22 +7,38 @@ The calling end of the whole chain never stops reading, so this cannot lock.
 from __future__ import annotations
 
 from collections.abc import Callable
-
-from anywire.transport.stream import StreamTransport
+from typing import Protocol, runtime_checkable
 
 __all__ = ("couple",)
 
 
+@runtime_checkable
+class _Filling(Protocol):
+    """A transport that tells when too much waits to be sent on it."""
+
+    on_full: Callable[[], None]
+    on_room: Callable[[], None]
+
+
+@runtime_checkable
+class _Holding(Protocol):
+    """A transport that can stop receiving."""
+
+    def hold_reading(self, reason: str) -> None: ...
+    def release_reading(self, reason: str) -> None: ...
+
+
 def couple(one: object, other: object) -> None:
-    """Let each of two transports hold the other; those that are no streams of bytes hold by themselves."""
-    if isinstance(one, StreamTransport) and isinstance(other, StreamTransport):
-        _hold(one, other, "the client does not read")
-        _hold(other, one, "the server does not read")
+    """Let each of two transports hold the other, as far as they can."""
+    _couple(one, other, "the client does not read")
+    _couple(other, one, "the server does not read")
 
 
-def _hold(full: StreamTransport, held: StreamTransport, reason: str) -> None:
-    full.on_full = _both(full.on_full, lambda: held.hold_reading(reason))
-    full.on_room = _both(full.on_room, lambda: held.release_reading(reason))
+def _couple(full: object, held: object, reason: str) -> None:
+    if isinstance(full, _Filling) and isinstance(held, _Holding):
+        hold, release = held.hold_reading, held.release_reading
+        full.on_full = _both(full.on_full, lambda: hold(reason))
+        full.on_room = _both(full.on_room, lambda: release(reason))
 
 
 def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:

@@ -41,7 +41,19 @@ def _load(name: str) -> ModuleType:
     except ConfigError:
         raise
     except Exception as error:
-        raise ConfigError(f"{name} cannot be loaded: {type(error).__name__}: {error}") from error
+        what = f"{type(error).__name__}: {error}{_where(error)}"
+        raise ConfigError(f"{name} cannot be loaded: {what}") from error
+
+
+def _where(error: Exception) -> str:
+    """Say in which line of the user's code it happened."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not name.startswith("<frozen ") and name not in (__file__, importlib.__file__):
+            place = f" ({name}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return "" if isinstance(error, SyntaxError) else place
 
 
 def _load_module(name: str) -> ModuleType:

@@ -11,7 +11,8 @@ import atexit
 import threading
 import warnings
 from collections.abc import Coroutine, Mapping
-from typing import Any, TypeVar
+from concurrent.futures import Future
+from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
 from anywire.client.client import Client, OnProgress
@@ -131,11 +132,13 @@ class SyncClient:
             coroutine.close()
             raise SessionError(refusal)
         assert self._loop is not None
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        call = _Call(coroutine)
         try:
-            return future.result()
+            self._loop.call_soon_threadsafe(call.start)
+            return call.outcome.result()
         except BaseException:
-            future.cancel()
+            if not call.outcome.done():
+                self._loop.call_soon_threadsafe(call.cancel)
             raise
 
     def _why_not(self) -> str:
@@ -146,6 +149,39 @@ class SyncClient:
         if threading.current_thread() is self._thread:
             return "a callback cannot wait for the client that is calling it"
         return ""
+
+
+class _Call(Generic[T]):
+    """A coroutine that runs in the client's thread for a caller in another.
+
+    It exists before it is handed over, so that an interrupt at any moment finds it.
+    """
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        #: What the caller waits for.
+        self.outcome: Future[T] = Future()
+        self._coroutine = coroutine
+        self._task: asyncio.Task[T] | None = None
+
+    def start(self) -> None:
+        """Begin; called in the client's thread."""
+        self._task = asyncio.get_running_loop().create_task(self._coroutine)
+        self._task.add_done_callback(self._finish)
+
+    def cancel(self) -> None:
+        """Stop, if it is not done; called in the client's thread, after `start` or instead of it."""
+        if self._task is None:
+            self._coroutine.close()
+        else:
+            self._task.cancel()
+
+    def _finish(self, task: asyncio.Task[T]) -> None:
+        if task.cancelled():
+            self.outcome.cancel()
+        elif (error := task.exception()) is not None:
+            self.outcome.set_exception(error)
+        else:
+            self.outcome.set_result(task.result())
 
 
 _open: WeakSet[SyncClient] = WeakSet()

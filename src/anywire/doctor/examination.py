@@ -57,8 +57,9 @@ class Examination:
         self.slowest: tuple[float, str] = (0.0, "ping")
         #: The method whose answer shows that everything before it has been handled.
         self.fence_method = "ping"
-        #: Whatever came on stdout that is no message, of all starts.
+        #: What came on stdout that is no message, of all starts: the first of it, and how many in all.
         self.faults: list[Fault] = []
+        self.fault_count = 0
         #: The most that one start wrote on stderr.
         self.stderr_bytes = 0
         self._subject: Subject | None = None
@@ -86,6 +87,7 @@ class Examination:
         if subject is not None:
             await subject.end(at_once="ignores-eof" in self.findings)
             self.faults += subject.faults
+            self.fault_count += subject.fault_count
             self.stderr_bytes = max(self.stderr_bytes, subject.stderr_bytes)
 
     async def conversation(self) -> Subject:
@@ -160,5 +162,7 @@ def initialize(id: bytes, version: str = MCP_LATEST_PROTOCOL_VERSION) -> Request
 
 def shown(data: bytes | bytearray, most: int = 120) -> str:
     """Show bytes to a person: text where they are text, and not all of many."""
-    text = bytes(data[:most]).decode("utf-8", "backslashreplace")
-    return repr(text) + (" …" if len(data) > most else "")
+    text, cut = bytes(data[:most]).decode("utf-8", "backslashreplace"), len(data) > most
+    while len(repr(text)) > most + 2:  # what cannot be printed takes more room
+        text, cut = text[: len(text) * 3 // 4], True
+    return repr(text) + (" …" if cut else "")

@@ -33,7 +33,8 @@ def judge_noise(exam: Examination) -> tuple[str, ...]:
     """Judge what all starts together wrote on stdout that was not meant as a message."""
     noise = [fault for fault in exam.faults if not _is_message(fault)]
     if noise:
-        times = "once" if len(noise) == 1 else f"{len(noise)} times"
+        count = exam.fault_count - (len(exam.faults) - len(noise))
+        times = "once" if count == 1 else f"{count:,} times"
         exam.find("noise", f"{times}, first {shown(noise[0].data)}")
     return ("noise",)
 

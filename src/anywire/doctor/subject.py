@@ -35,8 +35,9 @@ __all__ = ("Reply", "Subject")
 
 Reply: TypeAlias = Response | ErrorResponse
 
-# Enough of the output to say what it is.
+# Enough of the output to say what it is, and of what is no message.
 _OUTPUT_BYTES = 64 * 1024
+_FAULTS = 100
 _LOOK_SECONDS = 0.1
 
 
@@ -58,8 +59,9 @@ class Subject:
         self.writing = writing
         #: Every answer, in order.
         self.replies: list[Reply] = []
-        #: What came that is no message.
+        #: What came that is no message: the first of it, and how many in all.
         self.faults: list[Fault] = []
+        self.fault_count = 0
         #: The first of its output, as it came.
         self.output = bytearray()
         #: The bytes on its stderr.
@@ -210,7 +212,9 @@ class Subject:
     def _take_item(self, item: Message | Fault) -> None:
         match item:
             case Fault():
-                self.faults.append(item)
+                self.fault_count += 1
+                if len(self.faults) < _FAULTS:
+                    self.faults.append(item)
             case Request():
                 self._serve(item)
             case Response() | ErrorResponse():

@@ -8,12 +8,16 @@ Specification: MCP `basic/transports#resumability-and-redelivery`, 2025-03-26 to
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 __all__ = ("EventLog", "LoggedEvent", "MemoryEventLog", "stream_of")
+
+# As they are written below, and no longer than any that will ever be.
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,14}")
 
 
 class LoggedEvent(msgspec.Struct, frozen=True):
@@ -44,7 +48,11 @@ class EventLog(Protocol):
 
 
 class MemoryEventLog:
-    """An event log in memory, bounded in number and size: the oldest go first."""
+    """An event log in memory, bounded in number and size: the oldest go first.
+
+    The newest event is kept whatever its size: it may be the reply that somebody comes back for.  As
+    many streams are known as there may be events; the one that has been silent longest is forgotten.
+    """
 
     def __init__(self, max_events: int, max_bytes: int) -> None:
         self._max_events = max_events
@@ -52,32 +60,50 @@ class MemoryEventLog:
         self._events: deque[tuple[int, LoggedEvent]] = deque()
         self._bytes = 0
         self._next = 1
+        # From which number on each stream is known: that before its first event, or of the last one that
+        # was dropped.  The streams that are silent come first.
+        self._known: dict[str, int] = {}
 
     def append(self, stream: str, data: bytes) -> LoggedEvent:
         """Keep an event."""
         event = LoggedEvent(f"{stream}_{self._next}", stream, data)
+        self._know(stream)
         self._events.append((self._next, event))
         self._next += 1
         self._bytes += len(data)
         while len(self._events) > 1 and (
             len(self._events) > self._max_events or self._bytes > self._max_bytes
         ):
-            self._bytes -= len(self._events.popleft()[1].data)
+            self._drop_oldest()
         return event
 
     def mark(self, stream: str) -> str:
         """Return the id of this moment in a stream."""
+        self._know(stream)
         return f"{stream}_{self._next - 1}"
 
     def after(self, event_id: str) -> list[LoggedEvent] | None:
         """Return the later events of the same stream."""
         stream, _, number = event_id.rpartition("_")
-        if not stream or not number.isdigit() or len(number) > 15 or int(number) >= self._next:
+        since = self._known.get(stream)
+        if since is None or not _NUMBER.fullmatch(number):
             return None
         seen = int(number)
-        if self._events and self._events[0][0] > seen + 1:
-            return None  # some in between are gone, and whose they were is not known any more
+        if not since <= seen < self._next:
+            return None
         return [event for place, event in self._events if place > seen and event.stream == stream]
+
+    def _know(self, stream: str) -> None:
+        """Note that a stream was used; forget another if there are too many."""
+        self._known[stream] = self._known.pop(stream, self._next - 1)
+        if len(self._known) > max(self._max_events, 1):
+            del self._known[next(iter(self._known))]
+
+    def _drop_oldest(self) -> None:
+        place, event = self._events.popleft()
+        self._bytes -= len(event.data)
+        if event.stream in self._known:
+            self._known[event.stream] = place
 
 
 def stream_of(event_id: str) -> str:

@@ -48,6 +48,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         """Return the virtual time in seconds."""
         return self._jumping.skipped
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Wait for the threads of the default executor, however long: a timer would overtake them."""
+        await super().shutdown_default_executor()
+
     def advance(self, seconds: float) -> None:
         """Let time pass at once, as if whatever runs took so long."""
         self._jumping.skipped += seconds

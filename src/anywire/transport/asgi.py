@@ -12,7 +12,7 @@ from anywire.protocol.http.media import EVENT_STREAM, JSON
 from anywire.protocol.http.server import Head, Reject, too_large
 from anywire.wire.codec import encode
 
-__all__ = ("Headers", "Receive", "Scope", "Send", "Wire", "follow_lifespan", "read_head_of")
+__all__ = ("ClientGone", "Headers", "Receive", "Scope", "Send", "Wire", "follow_lifespan", "read_head_of")
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -26,15 +26,20 @@ _STREAM_HEADERS: Headers = [
 ]
 
 
+class ClientGone(Exception):
+    """The client has disconnected: nothing more can be read or sent."""
+
+
 class Wire:
-    """One request's way in and its response's way out."""
+    """One request's way in and its response's way out.  Every method but one may raise `ClientGone`."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
-        self._send = send
+        self._send_raw = send
+        self._gone = False
 
     async def body(self, head: Head, limit: int) -> bytes | None:
-        """Read the body; None when it is too large (which has been answered) or the client has gone."""
+        """Read the body; None when it is too large, which has been answered."""
         length = head.headers.get("content-length", "")
         if length.isdigit() and int(length) > limit:
             await self.reject(too_large(limit))
@@ -44,7 +49,7 @@ class Wire:
         while True:
             message = await self._receive()
             if message["type"] == "http.disconnect":
-                return None
+                raise ClientGone
             chunk = message.get("body", b"")
             size += len(chunk)
             if size > limit:
@@ -55,9 +60,10 @@ class Wire:
                 return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     async def disconnected(self) -> None:
-        """Return when the client has gone."""
+        """Return when the client has gone.  Raises nothing."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+        self._gone = True
 
     async def reject(self, verdict: Reject) -> None:
         """Answer with an error."""
@@ -88,6 +94,14 @@ class Wire:
     async def _start(self, status: int, headers: Headers) -> None:
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
+    async def _send(self, event: dict[str, Any]) -> None:
+        if self._gone:
+            raise ClientGone
+        try:
+            await self._send_raw(event)
+        except OSError as error:  # what ASGI wants of servers since 2.4
+            raise ClientGone from error
+
 
 def read_head_of(scope: Scope) -> tuple[str, Head]:
     """Return a request's path below the mount point, and its head.
@@ -102,11 +116,14 @@ def read_head_of(scope: Scope) -> tuple[str, Head]:
     return path, Head(scope["method"], headers)
 
 
-async def follow_lifespan(receive: Receive, send: Send, close: Callable[[], Awaitable[None]]) -> None:
-    """Take part in the lifespan of the process: close at its end."""
+async def follow_lifespan(
+    receive: Receive, send: Send, open: Callable[[], None], close: Callable[[], Awaitable[None]]
+) -> None:
+    """Take part in the lifespan of the process: open at its beginning, close at its end."""
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            open()
             await send({"type": "lifespan.startup.complete"})
         else:
             await close()

@@ -25,11 +25,14 @@ from anywire.protocol.http.server import (
     ReadBody,
     Reject,
     check_head,
+    id_in_flight,
+    read_elsewhere,
     read_post,
     too_many_sessions,
+    unknown_event,
     unknown_session,
 )
-from anywire.transport.asgi import Headers, Receive, Scope, Send, Wire, follow_lifespan, read_head_of
+from anywire.transport.asgi import ClientGone, Headers, Receive, Scope, Send, Wire, follow_lifespan, read_head_of
 from anywire.transport.contract import Accept
 from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.http_sessions import HttpSessions
@@ -66,13 +69,13 @@ class HttpListener:
         self.sessions = HttpSessions(limits)
 
     async def close(self) -> None:
-        """End all sessions.  Idempotent."""
+        """End all sessions and refuse new ones.  Idempotent."""
         self.sessions.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""
         if scope["type"] == "lifespan":
-            await follow_lifespan(receive, send, self.close)
+            await follow_lifespan(receive, send, self.sessions.open, self.close)
         elif scope["type"] == "http":
             await _Exchange(self, receive, send).answer(scope)
         else:
@@ -113,6 +116,8 @@ class _Exchange:
         """Answer the request; returns when the response is complete or the client has gone."""
         try:
             await self._answer(scope)
+        except ClientGone:
+            pass  # an everyday thing, and nobody is there to be told anything
         finally:
             if self._watcher is not None:
                 self._watcher.cancel()
@@ -135,9 +140,10 @@ class _Exchange:
                 await (self._wire.respond(204) if found else self._wire.reject(unknown_session()))
 
     async def _post(self, head: Head, shapes: ReadBody) -> None:
+        session = self._listener.sessions.find(head.session_id) if head.session_id else None
+        if session is not None:
+            await session.gate.passed()  # before the body is read: what is not read is not kept
         body = await self._wire.body(head, self._limits.body_bytes)
-        if body is None:
-            return
         verdict = self._listener.read(head, body)
         match verdict:
             case Reject():
@@ -145,53 +151,59 @@ class _Exchange:
             case AnswerNow():
                 await self._wire.respond(200, encode(verdict.error), JSON)
             case OpenSession():
-                session = self._listener.sessions.create()
-                if session is None:
-                    await self._wire.reject(too_many_sessions())
-                    return
-                self._listener.accept(session)
-                await self._reply(session, session.deliver(verdict.request), shapes, session.id)
+                await self._open(verdict, shapes)
             case Deliver():
-                session = self._listener.sessions.find(verdict.session_id)
-                if session is None:
-                    await self._wire.reject(unknown_session())
-                    return
-                await self._reply(session, session.deliver(verdict.message), shapes, None)
+                await self._deliver(verdict, shapes)
 
-    async def _reply(
-        self,
-        session: HttpServerTransport,
-        stream: OutgoingStream | None,
-        shapes: ReadBody,
-        new_id: str | None,
-    ) -> None:
-        """Answer a POST: 202, one JSON text, or an event stream when something must precede the reply."""
-        headers = [(b"mcp-session-id", new_id.encode())] if new_id else []
+    async def _open(self, verdict: OpenSession, shapes: ReadBody) -> None:
+        session = self._listener.sessions.create()
+        if session is None:
+            await self._wire.reject(too_many_sessions())
+            return
+        self._listener.accept(session)
+        stream = session.deliver(verdict.request, replies=True)
+        assert stream is not None
+        await self._reply(session, stream, shapes, [(b"mcp-session-id", session.id.encode())])
+
+    async def _deliver(self, verdict: Deliver, shapes: ReadBody) -> None:
+        session = self._listener.sessions.find(verdict.session_id)
+        if session is None:
+            await self._wire.reject(unknown_session())
+            return
+        taken = session.in_flight(verdict.message)
+        if taken is not None:
+            await self._wire.respond(200, encode(id_in_flight(taken).error), JSON)
+            return
+        stream = session.deliver(verdict.message, replies=verdict.replies)
         if stream is None:
             await self._wire.respond(202)
-            return
+        else:
+            await self._reply(session, stream, shapes, [])
+
+    async def _reply(
+        self, session: HttpServerTransport, stream: OutgoingStream, shapes: ReadBody, headers: Headers
+    ) -> None:
+        """Answer a POST: one JSON text, or an event stream when something must precede the reply."""
         with self._reading(session, stream) as ticket:
             if not stream.ended:
                 await asyncio.sleep(0)  # a handler that does not wait is done by now
             if not stream.ended and not await self._decided(stream, ticket, shapes):
-                return
-            if stream.cancelled and stream.ended:
+                await self._wire.reject(read_elsewhere())
+            elif stream.cancelled and stream.ended:
                 await self._wire.respond(202, headers=headers)
             elif shapes.json and (not shapes.stream or (stream.ended and len(stream) <= 1)):
-                await self._respond_last(session, stream, ticket, headers)
+                await self._respond_last(stream, ticket, headers)
             else:
-                await self._stream(session, stream, ticket, headers, prime=shapes.prime)
+                await self._stream(stream, ticket, headers, prime=shapes.prime)
 
     async def _decided(self, stream: OutgoingStream, ticket: int, shapes: ReadBody) -> bool:
-        """Wait until the shape of the answer is clear; say whether the client is still there."""
+        """Wait until the shape of the answer is clear; say whether it is still wanted here."""
         self._watch(stream, ticket)
         if not shapes.stream:
             return await stream.until_ended(ticket)
         return await stream.wait(ticket, self._limits.stream_open_seconds)
 
-    async def _respond_last(
-        self, session: HttpServerTransport, stream: OutgoingStream, ticket: int, headers: Headers
-    ) -> None:
+    async def _respond_last(self, stream: OutgoingStream, ticket: int, headers: Headers) -> None:
         """Answer with the reply alone; what belonged to the request before it is left out."""
         event = stream.take(ticket)
         while len(stream):
@@ -206,27 +218,22 @@ class _Exchange:
         if session is None:
             await self._wire.reject(unknown_session())
             return
-        resumed = session.resume(verdict.last_event_id) if verdict.last_event_id else None
-        stream = resumed or session.general()  # what was missed may be gone; what is to come is not
+        last = verdict.last_event_id
+        stream = session.resume(last) if last else session.general()
+        if stream is None:
+            await self._wire.reject(unknown_event(last or ""))
+            return
         with self._reading(session, stream) as ticket:
-            await self._stream(session, stream, ticket, [], prime=verdict.prime and resumed is None)
+            await self._stream(stream, ticket, [], prime=verdict.prime and not last)
 
-    async def _stream(
-        self,
-        session: HttpServerTransport,
-        stream: OutgoingStream,
-        ticket: int,
-        headers: Headers,
-        *,
-        prime: bool,
-    ) -> None:
+    async def _stream(self, stream: OutgoingStream, ticket: int, headers: Headers, *, prime: bool) -> None:
         """Send a stream's events until it ends, another reader takes over, or the client goes.
 
         In this era a disconnect cancels nothing: the client may come back for its reply.
         """
         self._watch(stream, ticket)
         await self._wire.start_stream(headers)
-        await self._wire.more(encode_event(b"", id=stream.start_id) if prime else encode_comment())
+        await self._wire.more(self._primer(stream) if prime else encode_comment())
         while True:
             while (event := stream.take(ticket)) is not None:
                 await self._wire.more(encode_event(event.data, id=event.id, event="message"))
@@ -238,6 +245,10 @@ class _Exchange:
                 await self._wire.more(encode_comment("keep-alive"))
         await self._wire.end_stream()
 
+    def _primer(self, stream: OutgoingStream) -> bytes:
+        """From its first byte on a stream can be resumed, and its client knows how soon."""
+        return encode_event(b"", id=stream.start_id, retry=round(self._limits.reconnect_seconds * 1000))
+
     @contextlib.contextmanager
     def _reading(self, session: HttpServerTransport, stream: OutgoingStream) -> Generator[int]:
         """Be the reader of a stream for a while."""
@@ -246,7 +257,8 @@ class _Exchange:
             yield ticket
         finally:
             stream.stop_reading(ticket)
-            session.finished(stream)
+            session.let_go(stream)
+            self._listener.sessions.touch(session)
 
     def _watch(self, stream: OutgoingStream, ticket: int) -> None:
         """From now on, stop reading the stream when the client disconnects."""

@@ -1,9 +1,9 @@
 """One session of an HTTP server, as a transport: which message goes out on which stream.
 
 A reply goes on the stream of the POST it answers, a `related` message on the stream of the POST it
-belongs to, anything else on the session's general stream, which a client opens with a GET.  A
-stream that lost its connection keeps what is sent on it; the client finds it again by the id of the
-last event it saw.
+belongs to, anything else on the session's general stream, which a client opens with a GET.  What is
+sent on a stream that lost its connection is kept in the event log; the client finds it again by the id
+of the last event it saw.
 
 Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 """
@@ -11,10 +11,13 @@ Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 from __future__ import annotations
 
 import logging
+import secrets
+from collections.abc import Callable
 
 from anywire.errors import AnywireError
 from anywire.store.event_log import EventLog, stream_of
-from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
+from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.gate import Gate
 from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
 from anywire.wire.limits import Limits
@@ -34,7 +37,6 @@ from anywire.wire.peer import read_cancel
 __all__ = ("HttpServerTransport",)
 
 _log = logging.getLogger("anywire.http")
-_GENERAL = "g"
 
 
 class HttpServerTransport:
@@ -44,16 +46,26 @@ class HttpServerTransport:
         self.callbacks = Callbacks()
         #: The session id that the client sends with each request.
         self.id = id
+        #: What holds back further messages of the client.
+        self.gate = Gate()
+        #: Called when more waits than a client should have waiting, and when there is room again.
+        self.on_full: Callable[[], None] = ignore
+        self.on_room: Callable[[], None] = ignore
+        #: Called at the end, for whoever keeps the sessions.
+        self.on_gone: Callable[[HttpServerTransport], None] = ignore
         self._log = log
         self._limits = limits
-        self._general = OutgoingStream(_GENERAL)
+        # Part of each event's id, so that another session's are known for what they are.
+        self._tag = secrets.token_hex(4)
+        general = f"g{self._tag}"
+        self._general = OutgoingStream(general, limits, start_id=log.mark(general), on_level=self._level)
         self._posts: dict[str, OutgoingStream] = {}
         self._by_request: dict[bytes, OutgoingStream] = {}
+        self._full: set[OutgoingStream] = set()
         self._delivering: OutgoingStream | None = None
         self._next_post = 0
         self._closed = False
-        self._started = False
-        self._early: list[Message | Batch] = []
+        self._early: list[tuple[Message | Batch, OutgoingStream | None]] | None = []
         self._dropped = 0
 
     def __repr__(self) -> str:
@@ -66,27 +78,58 @@ class HttpServerTransport:
         return self._closed
 
     @property
-    def busy(self) -> bool:
-        """Whether a request is unanswered or a stream is being read: then it does not idle."""
-        streams = (self._general, *self._posts.values())
-        return bool(self._by_request) or any(stream.has_reader for stream in streams)
+    def is_read(self) -> bool:
+        """Whether the client is connected to one of its streams: then the session does not idle."""
+        return self._general.has_reader or any(stream.has_reader for stream in self._posts.values())
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a request is unanswered."""
+        return bool(self._by_request)
 
     async def start(self) -> None:
         """Receive what has come in meanwhile, and go on receiving."""
-        self._started = True
-        early, self._early = self._early, []
-        for message in early:
-            call_back(self.callbacks.on_message, message)
+        early, self._early = self._early or [], None
+        for message, stream in early:
+            self._hand_on(message, stream)
 
     # In.
 
-    def deliver(self, message: Message | Batch) -> OutgoingStream | None:
+    def in_flight(self, message: Message | Batch) -> bytes | None:
+        """Return the raw id of a request that must not be delivered: one of that id is unanswered."""
+        ids = [item.id for item in _items(message) if isinstance(item, Request)]
+        return next((id for id in ids if id_key(id) in self._by_request), None)
+
+    def deliver(self, message: Message | Batch, *, replies: bool) -> OutgoingStream | None:
         """Hand a POSTed message on; return the stream its replies come on, None where none are due."""
+        stream = self._open_post(message) if replies else None
+        if self._early is not None:
+            self._early.append((message, stream))
+        else:
+            self._hand_on(message, stream)
+        return stream
+
+    def hold_reading(self, reason: str) -> None:
+        """Take no further message of the client, for one of several reasons that may hold at once."""
+        self.gate.hold(reason)
+
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer."""
+        self.gate.release(reason)
+
+    def _open_post(self, message: Message | Batch) -> OutgoingStream:
         keys = {id_key(item.id) for item in _items(message) if isinstance(item, Request)}
-        stream = self._open_post(keys) if keys else None
-        if not self._started:
-            self._early.append(message)
-            return stream
+        name = f"p{self._next_post}-{self._tag}"
+        self._next_post += 1
+        stream = OutgoingStream(
+            name, self._limits, awaited=keys, start_id=self._log.mark(name), on_level=self._level
+        )
+        self._posts[name] = stream
+        for key in keys:
+            self._by_request[key] = stream
+        return stream
+
+    def _hand_on(self, message: Message | Batch, stream: OutgoingStream | None) -> None:
         # A reply without an id can only answer what is being delivered right now.
         self._delivering = stream
         call_back(self.callbacks.on_message, message)
@@ -95,41 +138,51 @@ class HttpServerTransport:
             cancelled = read_cancel(item) if isinstance(item, Notification) else None
             if cancelled is not None:
                 self._settle_cancelled(cancelled.key)
-        return stream
 
-    def _open_post(self, keys: set[bytes]) -> OutgoingStream:
-        name = f"p{self._next_post}"
-        self._next_post += 1
-        stream = self._posts[name] = OutgoingStream(name, keys, self._log.mark(name))
-        for key in keys:
-            self._by_request.setdefault(key, stream)
-        return stream
+    # Streams.
 
     def general(self) -> OutgoingStream:
         """Return the stream of messages that belong to no request."""
         if not len(self._general):
-            self._general.start_id = self._log.mark(_GENERAL)
+            self._general.start_id = self._log.mark(self._general.name)
         return self._general
 
     def resume(self, last_event_id: str) -> OutgoingStream | None:
-        """Return the stream of that event, set to what came after it; None when it is not known."""
-        missed = self._log.after(last_event_id)
-        if missed is None:
-            return None
+        """Return the stream of that event, set to what came after it.
+
+        None: the event is none of this session's, or nothing of its stream is left.
+        """
         name = stream_of(last_event_id)
-        if name == _GENERAL:
-            stream = self._general
-        else:
-            stream = self._posts.get(name) or OutgoingStream(name)
-            if name not in self._posts:
-                stream.end()
-        stream.replace(missed)
+        if not name.endswith(self._tag):
+            return None
+        missed = self._log.after(last_event_id)
+        stream = self._general if name == self._general.name else self._posts.get(name)
+        if stream is None and missed is not None:
+            stream = OutgoingStream(name, self._limits)
+            stream.end()
+        if stream is not None and (missed is not None or stream.abandoned):
+            stream.resume(missed or [])  # where some are gone for good, the others are still to come
         return stream
 
-    def finished(self, stream: OutgoingStream) -> None:
-        """Everything of a POST's stream has been sent: forget it."""
-        if stream.ended and not len(stream):
+    def let_go(self, stream: OutgoingStream) -> None:
+        """A stream is read no more: all of it has been sent, or its client has gone."""
+        if stream.has_reader or stream is self._general:
+            return
+        if stream.ended:
             self._posts.pop(stream.name, None)
+        else:
+            stream.abandon()
+
+    def _level(self, stream: OutgoingStream) -> None:
+        """A stream is full, or is so no more."""
+        if stream.full:
+            self._full.add(stream)
+            if len(self._full) == 1:
+                self.on_full()
+        elif stream in self._full:
+            self._full.remove(stream)
+            if not self._full:
+                self.on_room()
 
     # Out.
 
@@ -140,10 +193,9 @@ class HttpServerTransport:
         if stream is None:
             _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
             return
-        body = encode(message)
-        stream.put(self._log.append(stream.name, body))
+        stream.put(self._log.append(stream.name, encode(message)))
         self._settle(stream, message)
-        if stream is self._general:
+        if stream is self._general and not stream.has_reader:
             self._bound_general()
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
@@ -151,28 +203,30 @@ class HttpServerTransport:
         stream = self._stream_for(message, related)
         self.post(message, related)
         if stream is not None:
-            await stream.room(self._limits.write_high_bytes)
+            await stream.room()
 
     def _stream_for(self, message: Message | Batch, related: bytes | None) -> OutgoingStream | None:
-        for id in (related, *(_reply_ids(message))):
-            stream = self._by_request.get(id_key(id)) if id is not None and id != NULL_ID else None
-            if stream is not None:
-                return stream
-        if isinstance(message, Response | ErrorResponse | Batch):
-            return self._delivering
-        return self._general
+        answered = _reply_ids(message)
+        if not answered:
+            known = self._by_request.get(id_key(related)) if related is not None else None
+            return known or self._general
+        named = [id for id in answered if id is not None and id != NULL_ID]
+        found = next((stream for id in named if (stream := self._by_request.get(id_key(id)))), None)
+        return found if found is not None or len(named) == len(answered) else self._delivering
 
     def _settle(self, stream: OutgoingStream, message: Message | Batch) -> None:
         """Note which replies a stream need not wait for any more; end it after the last."""
         for id in _reply_ids(message):
-            if id is None or id == NULL_ID:
-                stream.awaited.clear()  # it answers all that was delivered, none of which could be read
+            if id is None or id == NULL_ID:  # it answers all that was delivered, none of which could be read
+                for key in stream.awaited:
+                    self._by_request.pop(key, None)
+                stream.awaited.clear()
                 continue
             key = id_key(id)
             stream.awaited.discard(key)
             self._by_request.pop(key, None)
         if stream is not self._general and not stream.awaited:
-            stream.end()
+            self._end_post(stream)
 
     def _settle_cancelled(self, key: bytes) -> None:
         """A request was cancelled and gets no reply: its stream need not wait for one."""
@@ -181,10 +235,15 @@ class HttpServerTransport:
             stream.awaited.discard(key)
             stream.cancelled = True
             if not stream.awaited:
-                stream.end()
+                self._end_post(stream)
+
+    def _end_post(self, stream: OutgoingStream) -> None:
+        stream.end()
+        if stream.abandoned:
+            self._posts.pop(stream.name, None)  # what it brought is in the log
 
     def _bound_general(self) -> None:
-        """Nobody may be there to read the general stream: keep the newest of what waits on it."""
+        """Nobody is there to read the general stream: keep the newest of what waits on it."""
         while (
             len(self._general) > self._limits.replay_events or self._general.size > self._limits.replay_bytes
         ):
@@ -208,6 +267,8 @@ class HttpServerTransport:
         for stream in (self._general, *self._posts.values()):
             stream.end()
         self._by_request.clear()
+        self.gate.break_down()
+        self.on_gone(self)
         call_back(self.callbacks.on_close, error)
 
 

@@ -1,14 +1,15 @@
 """The live sessions of an HTTP server: made, found, ended when nobody uses them.
 
-A session is ended by its client (DELETE), by its server, when it has idled too long, or when there
-are too many: then the one that has idled longest makes room.  A client that comes back later is told
-404 and starts over.
+A session is ended by its client (DELETE), by its server, when its client has not been heard of for too
+long, or when there are too many: then the one that has idled longest makes room.  A client that comes
+back later is told 404 and starts over.
 """
 
 from __future__ import annotations
 
 import asyncio
 import secrets
+from typing import Final
 
 from anywire.errors import TransportClosed
 from anywire.store.event_log import MemoryEventLog
@@ -16,6 +17,9 @@ from anywire.transport.http_session import HttpServerTransport
 from anywire.wire.limits import Limits
 
 __all__ = ("HttpSessions",)
+
+#: How much later than its time a session may be ended, as a part of it: fewer looks at the table.
+_SLACK: Final = 0.1
 
 
 class HttpSessions:
@@ -25,17 +29,19 @@ class HttpSessions:
         self._limits = limits
         self._sessions: dict[str, tuple[HttpServerTransport, float]] = {}
         self._sweep: asyncio.TimerHandle | None = None
+        self._open = True
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def create(self) -> HttpServerTransport | None:
-        """Make a session; None when there are too many and all of them are in use."""
-        loop = asyncio.get_running_loop()
-        if len(self._sessions) >= self._limits.sessions and not self._make_room():
+        """Make a session; None when there are too many and all of them are in use, or after the end."""
+        if not self._open or (len(self._sessions) >= self._limits.sessions and not self._make_room()):
             return None
+        loop = asyncio.get_running_loop()
         log = MemoryEventLog(self._limits.replay_events, self._limits.replay_bytes)
         session = HttpServerTransport(secrets.token_urlsafe(24), log, self._limits)
+        session.on_gone = self._forget
         self._sessions[session.id] = session, loop.time()
         if self._sweep is None:
             self._sweep = loop.call_later(self._limits.session_idle_seconds, self._end_idle)
@@ -43,22 +49,34 @@ class HttpSessions:
 
     def find(self, id: str) -> HttpServerTransport | None:
         """Return the session of that id and note that it is used; None when there is none (any more)."""
-        entry = self._sessions.pop(id, None)
-        if entry is None or entry[0].closed:
+        entry = self._sessions.get(id)
+        if entry is None:
             return None
-        self._sessions[id] = entry[0], asyncio.get_running_loop().time()
+        self.touch(entry[0])
         return entry[0]
+
+    def touch(self, session: HttpServerTransport) -> None:
+        """Note that a session is used now."""
+        if self._sessions.pop(session.id, None) is not None:
+            self._sessions[session.id] = session, asyncio.get_running_loop().time()
 
     def end(self, id: str) -> bool:
         """End a session; say whether there was one."""
-        entry = self._sessions.pop(id, None)
-        if entry is None:
-            return False
-        entry[0].end(None)
-        return True
+        entry = self._sessions.get(id)
+        if entry is not None:
+            entry[0].end(None)
+        return entry is not None
+
+    def _forget(self, session: HttpServerTransport) -> None:
+        self._sessions.pop(session.id, None)
+
+    def open(self) -> None:
+        """Take new sessions, again if there was an end before."""
+        self._open = True
 
     def close(self) -> None:
-        """End all sessions."""
+        """End all sessions and take no new ones."""
+        self._open = False
         if self._sweep is not None:
             self._sweep.cancel()
             self._sweep = None
@@ -66,31 +84,29 @@ class HttpSessions:
             self.end(id)
 
     def _make_room(self) -> bool:
-        for id, (session, _) in self._sessions.items():
-            if not session.busy:
-                del self._sessions[id]
-                session.end(TransportClosed("the session made room for another"))
-                return True
-        return False
+        """End the session that has idled longest; one that works for a client that has gone if need be."""
+        victim = self._idlest(working=False) or self._idlest(working=True)
+        if victim is not None:
+            victim.end(TransportClosed("the session made room for another"))
+        return victim is not None
+
+    def _idlest(self, *, working: bool) -> HttpServerTransport | None:
+        sessions = (session for session, _ in self._sessions.values())
+        return next((one for one in sessions if not one.is_read and (working or not one.is_working)), None)
 
     def _end_idle(self) -> None:
         """End what has idled too long, and look again when the next one will have."""
         self._sweep = None
-        loop = asyncio.get_running_loop()
-        oldest = loop.time() - self._limits.session_idle_seconds
-        next_look: float | None = None
-        for id, (session, used) in list(self._sessions.items()):
-            if session.closed:
-                del self._sessions[id]
-            elif session.busy:
-                self._sessions[id] = session, loop.time()
-            elif used <= oldest:
-                del self._sessions[id]
-                session.end(TransportClosed("the session idled too long"))
+        loop, idle = asyncio.get_running_loop(), self._limits.session_idle_seconds
+        now = loop.time()
+        for session, used in list(self._sessions.values()):
+            if used > now - idle:
+                break  # those after it were used later
+            if session.is_read:
+                self.touch(session)
             else:
-                next_look = min(used, next_look or used)
-        if self._sessions:
-            delay = self._limits.session_idle_seconds
-            if next_look is not None:
-                delay = max(next_look - oldest, 0.01)
+                session.end(TransportClosed(f"the client was not heard of for {idle:g} s"))
+        first = next(iter(self._sessions.values()), None)
+        if first is not None:
+            delay = max(first[1] + idle - now, idle * _SLACK)
             self._sweep = loop.call_later(delay, self._end_idle)

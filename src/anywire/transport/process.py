@@ -290,6 +290,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
                 await self.wait()
         except asyncio.CancelledError:
             self.kill()
+            await _within(KILL_SECONDS, self._exited.wait())
             raise
         finally:
             self._close_stdin()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable
 
 from anywire.errors import AnywireError, TransportClosed
 from anywire.protocol.http.guard import Guard
@@ -24,8 +25,9 @@ from anywire.protocol.http.old_sse import (
 )
 from anywire.protocol.http.server import Reject, too_many_sessions, unknown_session
 from anywire.store.event_log import LoggedEvent
-from anywire.transport.asgi import Receive, Scope, Send, Wire, follow_lifespan, read_head_of
-from anywire.transport.contract import Accept, Callbacks, call_back, refuse_when_closed
+from anywire.transport.asgi import ClientGone, Receive, Scope, Send, Wire, follow_lifespan, read_head_of
+from anywire.transport.contract import Accept, Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.gate import Gate
 from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
 from anywire.wire.event_stream import encode_comment, encode_event
@@ -42,8 +44,12 @@ class SseServerTransport:
         self.callbacks = Callbacks()
         #: What the client names in the address of its POSTs.
         self.id = secrets.token_urlsafe(24)
-        self.stream = OutgoingStream("s")
-        self._limits = limits
+        self.stream = OutgoingStream("s", limits, on_level=self._level)
+        #: What holds back further messages of the client.
+        self.gate = Gate()
+        #: Called when more waits than a client should have waiting, and when there is room again.
+        self.on_full: Callable[[], None] = ignore
+        self.on_room: Callable[[], None] = ignore
         self._early: list[Message | Batch] | None = []
         self._closed = False
 
@@ -65,6 +71,17 @@ class SseServerTransport:
         else:
             call_back(self.callbacks.on_message, message)
 
+    def hold_reading(self, reason: str) -> None:
+        """Take no further message of the client, for one of several reasons that may hold at once."""
+        self.gate.hold(reason)
+
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer."""
+        self.gate.release(reason)
+
+    def _level(self, stream: OutgoingStream) -> None:
+        (self.on_full if stream.full else self.on_room)()
+
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Put a message on the stream."""
         refuse_when_closed(self._closed, "the HTTP+SSE session")
@@ -73,7 +90,7 @@ class SseServerTransport:
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """As `post`, and wait while the client reads too slowly."""
         self.post(message, related)
-        await self.stream.room(self._limits.write_high_bytes)
+        await self.stream.room()
 
     async def close(self) -> None:
         """End the session."""
@@ -84,6 +101,7 @@ class SseServerTransport:
         if not self._closed:
             self._closed = True
             self.stream.end()
+            self.gate.break_down()
             call_back(self.callbacks.on_close, error)
 
 
@@ -100,19 +118,34 @@ class SseListener:
         self._guard = guard or Guard.for_bind("127.0.0.1")
         self._limits = limits
         self._sessions: dict[str, SseServerTransport] = {}
+        self._open = True
+
+    def __len__(self) -> int:
+        return len(self._sessions)
 
     async def close(self) -> None:
-        """End all sessions.  Idempotent."""
+        """End all sessions and refuse new ones.  Idempotent."""
+        self._open = False
         for session in list(self._sessions.values()):
             session.end(None)
+
+    def _reopen(self) -> None:
+        self._open = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""
         if scope["type"] == "lifespan":
-            await follow_lifespan(receive, send, self.close)
-            return
+            await follow_lifespan(receive, send, self._reopen, self.close)
+        elif scope["type"] == "http":
+            try:
+                await self._answer(scope, Wire(receive, send))
+            except ClientGone:
+                pass  # an everyday thing, and nobody is there to be told anything
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _answer(self, scope: Scope, wire: Wire) -> None:
         path, head = read_head_of(scope)
-        wire = Wire(receive, send)
         is_messages = path.rstrip("/").rpartition("/")[2] == MESSAGES
         query = scope.get("query_string", b"").decode("latin-1")
         verdict = check_old_head(head, query, self._guard, is_messages=is_messages)
@@ -126,6 +159,7 @@ class SseListener:
                 if session is None:
                     await wire.reject(unknown_session())
                     return
+                await session.gate.passed()  # before the body is read: what is not read is not kept
                 body = await wire.body(head, self._limits.body_bytes)
                 if body is not None:
                     await self._take(wire, session, body)
@@ -134,13 +168,15 @@ class SseListener:
         message = read_old_post(body, self._limits)
         if isinstance(message, Reject):
             await wire.reject(message)
-            return
-        # Accepted first: the reply may be on the stream before this response is.
-        session.deliver(message)
-        await wire.respond(202)
+        elif session.closed:
+            await wire.reject(unknown_session())
+        else:
+            # Accepted first: the reply may be on the stream before this response is.
+            session.deliver(message)
+            await wire.respond(202)
 
     async def _stream(self, wire: Wire) -> None:
-        if len(self._sessions) >= self._limits.sessions:
+        if not self._open or len(self._sessions) >= self._limits.sessions:
             await wire.reject(too_many_sessions())
             return
         session = SseServerTransport(self._limits)
@@ -156,7 +192,7 @@ class SseListener:
         finally:
             gone.cancel()
             del self._sessions[session.id]
-            session.end(TransportClosed("the client closed its stream") if not session.closed else None)
+            session.end(TransportClosed("the client closed its stream"))
 
     async def _send_events(self, wire: Wire, session: SseServerTransport, ticket: int) -> None:
         stream = session.stream

@@ -75,7 +75,7 @@ class EvidenceFramer:
         if start.startswith(b"content-"):
             return Framing.HEADERS
         if start.startswith((b"{", b"[{")):
-            end = self._pending.find(b"\n", self._searched)
+            end = self._pending.find(b"\n", self._searched, _LONGEST_LOG_LINE + 1)
             if end < 0:
                 return Framing.NEWLINE if len(self._pending) > _LONGEST_LOG_LINE else None
             return Framing.NEWLINE if _MESSAGE.search(self._pending, 0, end) else None

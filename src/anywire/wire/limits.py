@@ -6,6 +6,8 @@ bytes, times are seconds.  All values can be set: pass another `Limits` where on
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 __all__ = ("DEFAULT_LIMITS", "Limits")
@@ -63,8 +65,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     replay_bytes: int = 8 * 1024 * 1024
     #: Connections of one HTTP client at once.
     connections: int = 256
-    #: From a request until the first byte of the answer.
+    #: From the moment a request has a connection until the first byte of the answer.
     first_byte_seconds: float = 120.0
+    #: Silence within an answer or a stream, comments included, after which it is taken for dead.  Many
+    #: servers send nothing for hours on a stream that they have nothing to say on.
+    stream_idle_seconds: float = math.inf
+    #: From a request until the end of its answer, however much of it comes meanwhile.
+    answer_seconds: float = math.inf
     #: The first wait before a lost stream is opened again; doubled with each try that brought nothing ...
     reconnect_seconds: float = 1.0
     #: ... up to this.

@@ -98,6 +98,9 @@ class _Message(msgspec.Struct, frozen=True, eq=False, gc=False):
             return NotImplemented
         return _content(self) == _content(other)
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # the base has one of its own, which looks at all fields
+
     def __hash__(self) -> int:
         return hash((type(self), _content(self)))
 

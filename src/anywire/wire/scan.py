@@ -38,7 +38,7 @@ _MALFORMED = re.compile(r"(?:JSON is malformed: )?(.*?) ?\(byte (\d+)\)")
 _OBJECT, _ARRAY, _QUOTE = b'{["'
 _BRACKETS = b"{[}]"
 _STEPS = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")  # up and down, as signed bytes
-_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in _BRACKETS)
+_NO_MARKS = bytes(byte for byte in range(256) if byte not in _BRACKETS + b'"')
 _BLOCK = 64 * 1024
 
 _check_syntax = msgspec.json.Decoder(Raw).decode
@@ -199,17 +199,34 @@ def depth_exceeds(data: bytes, limit: int) -> bool:
         return False
     if b"\\" in data:
         data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    depth, quotes = 0, 0
-    for start in range(0, len(data), _BLOCK):
-        pieces = data[start : start + _BLOCK].split(b'"')
+    # Two quotes side by side go, whether they are one string or the end and the beginning of two:
+    # what is outside of strings stays outside.
+    marks = data.translate(None, _NO_MARKS).replace(b'""', b"")
+    return not _is_shallow(marks, limit) and _deepest(marks, limit) > limit
+
+
+def _is_shallow(marks: bytes, limit: int) -> bool:
+    """Say whether taking the innermost pairs away, a few times, leaves too little to nest too deeply."""
+    for lowered in range(2, 20, 2):
+        marks = marks.replace(b"[]", b"").replace(b"{}", b"")
+        if len(marks) + lowered <= limit:
+            return True
+    return False
+
+
+def _deepest(marks: bytes, limit: int) -> int:
+    """Return how deep it goes, or a depth beyond the limit."""
+    depth, deepest, quotes = 0, 0, 0
+    for start in range(0, len(marks), _BLOCK):
+        pieces = marks[start : start + _BLOCK].split(b'"')
         outside = b"".join(pieces[quotes % 2 :: 2])
         quotes += len(pieces) - 1
-        with memoryview(outside.translate(_STEPS, _NO_BRACKETS)) as steps:
+        with memoryview(outside.translate(_STEPS)) as steps:
             levels = list(accumulate(steps.cast("b"), initial=depth))
-        if max(levels) > limit:
-            return True
-        depth = levels[-1]
-    return False
+        depth, deepest = levels[-1], max(deepest, *levels)
+        if deepest > limit:
+            break
+    return deepest
 
 
 def syntax_error(data: bytes) -> tuple[str, int] | None:

@@ -5,18 +5,30 @@ Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from enum import Enum
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from anywire.protocol.http.media import EVENT_STREAM, JSON, media_type
 
-__all__ = ("Purpose", "Reading", "is_same_origin", "read_head", "redirect_target", "request_headers")
+__all__ = (
+    "Purpose",
+    "Reading",
+    "is_same_origin",
+    "read_head",
+    "redirect_target",
+    "request_headers",
+    "resolve_on_origin",
+)
 
 _MAX_REDIRECTS: Final = 5
+_HTML: Final = "text/html"
 #: Revisions since which every request names the version.
 _VERSION_HEADER_SINCE: Final = "2025-06-18"
+_NOT_IN_A_HEADER: Final = re.compile(r"[\0-\x08\x0a-\x1f\x7f\ud800-\udfff]")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 class Purpose(Enum):
@@ -54,7 +66,10 @@ class Reading(Enum):
 def request_headers(
     purpose: Purpose, *, session_id: str | None, revision: str | None, last_event_id: str = ""
 ) -> dict[str, str]:
-    """Return the headers that the protocol wants on a request; `revision` is the negotiated one."""
+    """Return the headers that the protocol wants on a request; `revision` is the negotiated one.
+
+    The values that a server gave are not taken on trust: what cannot stand in a header is left out.
+    """
     headers: dict[str, str] = {}
     if purpose in (Purpose.REQUEST, Purpose.NOTE):
         headers["Content-Type"] = JSON
@@ -67,18 +82,19 @@ def request_headers(
         headers["MCP-Protocol-Version"] = revision
     if last_event_id:
         headers["Last-Event-ID"] = last_event_id
-    return headers
+    return {name: value for name, value in headers.items() if not _NOT_IN_A_HEADER.search(value)}
 
 
 def read_head(purpose: Purpose, status: int, headers: Mapping[str, str], *, had_session: bool) -> Reading:
     """Decide what a response is by its status and (lower-case) headers."""
-    if status == 404 and had_session and purpose is not Purpose.END:
-        return Reading.SESSION_GONE
     if status in (307, 308):
         return Reading.REDIRECT
     if purpose is Purpose.END:
         return Reading.ACCEPTED
     content = media_type(headers.get("content-type"))
+    # A page that says 404 to the optional GET is a web framework's, which has no route for it.
+    if status == 404 and had_session and (purpose is not Purpose.STREAM or content != _HTML):
+        return Reading.SESSION_GONE
     if purpose is Purpose.STREAM:
         return _read_stream_head(status, content)
     if not 200 <= status < 300:
@@ -91,10 +107,11 @@ def read_head(purpose: Purpose, status: int, headers: Mapping[str, str], *, had_
 
 
 def _read_stream_head(status: int, content: str) -> Reading:
-    if status == 200:
-        return Reading.STREAM if content == EVENT_STREAM else Reading.NOT_OFFERED
-    refused = (400 <= status < 500 and status not in (401, 403, 408, 429)) or status in (204, 501)
-    return Reading.NOT_OFFERED if refused else Reading.FAILED
+    """Tell a stream from a server that has none, and that from one that may have it later."""
+    if 200 <= status < 300:
+        return Reading.STREAM if content == EVENT_STREAM and status != 204 else Reading.NOT_OFFERED
+    refused = 300 <= status < 500 and status not in (401, 403, 408, 429)
+    return Reading.NOT_OFFERED if refused or status == 501 else Reading.FAILED
 
 
 def redirect_target(url: str, location: str | None, *, followed: int) -> str | None:
@@ -104,20 +121,47 @@ def redirect_target(url: str, location: str | None, *, followed: int) -> str | N
     """
     if not location or followed >= _MAX_REDIRECTS:
         return None
-    target = urljoin(url, location)
-    return target if is_same_origin(url, target) else None
+    return resolve_on_origin(url, location)
+
+
+def resolve_on_origin(url: str, reference: str) -> str | None:
+    """Return the address that a server names, relative or absolute, at `url`.
+
+    None when it leads to another origin, cannot be read, or brings a user and a password of its own;
+    those of `url` go with it.
+    """
+    try:
+        target = urljoin(url, reference.strip())
+    except ValueError:
+        return None
+    given, parts = _split(url), _split(target)
+    if given is None or parts is None or not is_same_origin(url, target):
+        return None
+    user, _, _ = given.netloc.rpartition("@")
+    if "@" in parts.netloc:
+        return target if parts.netloc.rpartition("@")[0] == user else None
+    return parts._replace(netloc=f"{user}@{parts.netloc}").geturl() if user else target
 
 
 def is_same_origin(one: str, other: str) -> bool:
-    """Say whether two URLs share scheme, host and port."""
-    return _origin(one) == _origin(other)
+    """Say whether two URLs share scheme, host and port; what cannot be read shares nothing."""
+    origin = _origin(one)
+    return origin is not None and origin == _origin(other)
 
 
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    default = {"http": 80, "https": 443}.get(parts.scheme)
+def _origin(url: str) -> tuple[str, str, int] | None:
+    parts = _split(url)
+    if parts is None or not parts.hostname:
+        return None
+    port = _DEFAULT_PORTS.get(parts.scheme) if parts.port is None else parts.port
+    return None if port is None else (parts.scheme, parts.hostname, port)
+
+
+def _split(url: str) -> SplitResult | None:
+    """Split a URL; None where it is none, its port included."""
     try:
-        port = parts.port
+        parts = urlsplit(url)
+        _ = parts.port  # which is read, and may be no number, only now
     except ValueError:
-        port = -1
-    return parts.scheme, parts.hostname, port or default
+        return None
+    return parts

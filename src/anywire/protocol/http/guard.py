@@ -5,33 +5,45 @@ name of its own (DNS rebinding).  A server that is bound to loopback therefore a
 for loopback names and from pages of loopback origins.  One bound to anything else cannot know its
 names; it takes every host unless it is given a list, and origins of the same host.
 
+Names and addresses are read strictly: whatever has a user, a path or more than a port beside it, or
+only begins like a loopback address, is none.
+
 Specification: MCP `basic/transports#security-warning`, all revisions; 403 since 2025-11-25.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
-from urllib.parse import urlsplit
 
 import msgspec
 
 __all__ = ("Guard", "is_loopback")
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOOPBACK_ADDRESS: Final = re.compile(
+    r"(?:::ffff:)?127(?:\.[0-9]{1,3}){1,3}"  # 127.1 is an address of this machine as well
+    r"|(?:0{0,4}:){2,7}0{0,3}1"
+)
+_HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s\[\]:/?#@\\,]+?)\.?)(?::([0-9]{0,5}))?")
+_ORIGIN: Final = re.compile(r"([a-z][a-z0-9+.-]*)://([^/]+)/?")
+_DEFAULT_PORTS: Final = {"http": "80", "https": "443"}
 
 
 def is_loopback(host: str) -> bool:
     """Say whether a bind address or a host name means this machine only."""
-    name = host.strip("[]").lower()
-    return name in _LOOPBACK_NAMES or name.startswith("127.")
+    name = host.strip("[]").lower().removesuffix(".")
+    return name in _LOOPBACK_NAMES or _LOOPBACK_ADDRESS.fullmatch(name) is not None
 
 
 class Guard(msgspec.Struct, frozen=True):
     """The hosts and origins that are let in.
 
     `hosts` are names or `name:port`, lower case; None lets every host in.  `origins` are
-    `scheme://host[:port]`; an origin of the very host that is asked for is always let in.
+    `scheme://host[:port]`; an origin of the very host that is asked for is always let in.  `*` among
+    either lets all of them in.  A name without a port stands for all its ports; an address of IPv6
+    may stand in brackets and must where a port follows.
     """
 
     hosts: frozenset[str] | None = None
@@ -40,39 +52,57 @@ class Guard(msgspec.Struct, frozen=True):
     @classmethod
     def for_bind(cls, host: str, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> Guard:
         """Return the guard of a server bound to this address, with further hosts and origins."""
-        named = frozenset(name.lower() for name in hosts)
-        allowed = frozenset(origin.lower().rstrip("/") for origin in origins)
+        named = frozenset(name.strip().lower() for name in hosts)
+        allowed = frozenset(origin.strip().lower().rstrip("/") for origin in origins)
         if is_loopback(host):
-            return cls(named | _LOOPBACK_NAMES | {host.strip("[]").lower()}, allowed)
+            return cls(named | _LOOPBACK_NAMES | {host.strip("[]").lower().removesuffix(".")}, allowed)
         return cls(named or None, allowed)
 
     def refuse_host(self, host: str | None) -> str | None:
         """Say why a `Host` header is refused, None when it is let in."""
-        if self.hosts is None:
+        if self.hosts is None or "*" in self.hosts:
             return None
-        name, port = _split_host(host or "")
-        if name in self.hosts or f"{name}:{port}" in self.hosts or "*" in self.hosts:
+        read = _read_host(host or "")
+        if read is not None and not self.hosts.isdisjoint(_spellings(*read)):
             return None
         return f"host {host!r} is not one of this server's; allow it with allowed_hosts"
 
     def refuse_origin(self, origin: str | None, host: str | None) -> str | None:
         """Say why an `Origin` header is refused, None when it is let in; programs send none."""
-        if origin is None or origin.lower() in self.origins or "*" in self.origins:
+        if origin is None or "*" in self.origins or origin.strip().lower().rstrip("/") in self.origins:
             return None
-        name, port = _split_host(urlsplit(origin).netloc)
-        if origin != "null" and name:
-            if (name, port) == _split_host(host or ""):
+        read = _read_origin(origin)
+        if read is not None:
+            scheme, name, port = read
+            default = _DEFAULT_PORTS.get(scheme, "")
+            asked = _read_host(host or "")
+            if asked is not None and (name, port or default) == (asked[0], asked[1] or default):
                 return None
-            if self.hosts is not None and is_loopback(name) and self.hosts >= _LOOPBACK_NAMES:
+            if f"{scheme}://{_bracketed(name)}:{port or default}" in self.origins:
+                return None
+            if self.hosts is not None and self.hosts >= _LOOPBACK_NAMES and is_loopback(name):
                 return None
         return f"origin {origin!r} may not use this server; allow it with allowed_origins"
 
 
-def _split_host(host: str) -> tuple[str, str]:
-    """Split `name:port` or `[::1]:port`; the port is empty where there is none."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        name, _, rest = host[1:].partition("]")
-        return name, rest.removeprefix(":")
-    name, _, port = host.rpartition(":")
-    return (name, port) if name and port.isdigit() and ":" not in name else (host, "")
+def _read_host(host: str) -> tuple[str, str] | None:
+    """Read `name`, `name:port` or `[::1]:port`; the port is empty where there is none."""
+    found = _HOST.fullmatch(host.strip().lower())
+    return None if found is None else (found[1] or found[2], found[3] or "")
+
+
+def _read_origin(origin: str) -> tuple[str, str, str] | None:
+    """Read the scheme, the name and the port of an origin; None for `null` and what is no origin."""
+    found = _ORIGIN.fullmatch(origin.strip().lower())
+    read = None if found is None else _read_host(found[2])
+    return None if found is None or read is None else (found[1], *read)
+
+
+def _spellings(name: str, port: str) -> set[str]:
+    """Return the ways in which a list may name a host; one asked for without a port has a default one."""
+    ports = [port] if port else _DEFAULT_PORTS.values()
+    return {name, _bracketed(name), *(f"{_bracketed(name)}:{each}" for each in ports)}
+
+
+def _bracketed(name: str) -> str:
+    return f"[{name}]" if ":" in name else name

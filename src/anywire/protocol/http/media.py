@@ -5,12 +5,15 @@ Specification: RFC 9110 §8.3 and §12.5.1; MCP `basic/transports#streamable-htt
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 __all__ = ("EVENT_STREAM", "JSON", "accepts", "media_type")
 
 JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
+
+_WEIGHT: Final = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 
 
 def media_type(content_type: str | None) -> str:
@@ -21,29 +24,25 @@ def media_type(content_type: str | None) -> str:
 def accepts(accept: str | None, media: str) -> bool:
     """Say whether an `Accept` header takes a media type.
 
-    A missing or empty header takes everything, ranges and weights count, the most specific range
-    decides.
+    A header that is missing or names nothing takes everything, ranges and weights count, the most
+    specific range decides.
     """
-    if not accept or not accept.strip():
+    items = [item for item in (accept or "").split(",") if item.strip()]
+    if not items:
         return True
     main, _, _ = media.partition("/")
-    best: tuple[int, float] = (-1, 0.0)
-    for item in accept.split(","):
-        media_range, weight = _range(item)
-        specificity = {media: 2, f"{main}/*": 1, "*/*": 0}.get(media_range, -1)
-        if specificity >= 0 and specificity >= best[0]:
-            best = (specificity, max(weight, best[1]) if specificity == best[0] else weight)
-    return best[1] > 0
+    specificities = {media: 3, f"{main}/*": 2, "*/*": 1, "*": 1}
+    ranges = [(specificities.get(name, 0), weight) for name, weight in map(_range, items)]
+    best, weight = max(ranges)
+    return best > 0 and weight > 0
 
 
 def _range(item: str) -> tuple[str, float]:
+    """Return the media range of an item and its weight, 1 where that is missing or cannot be read."""
     media_range, *parameters = item.split(";")
     weight = 1.0
     for parameter in parameters:
         name, _, value = parameter.partition("=")
-        if name.strip().lower() == "q":
-            try:
-                weight = float(value.strip())
-            except ValueError:
-                weight = 0.0
+        if name.strip().lower() == "q" and _WEIGHT.fullmatch(value.strip()):
+            weight = float(value)
     return media_range.strip().lower(), weight

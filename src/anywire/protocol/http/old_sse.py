@@ -9,14 +9,14 @@ Specification: MCP 2024-11-05 `basic/transports#http-with-sse`.
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import parse_qs, urljoin
+from urllib.parse import parse_qs
 
 import msgspec
 
-from anywire.protocol.http.client import is_same_origin
+from anywire.protocol.http.client import resolve_on_origin
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import EVENT_STREAM, JSON, accepts, media_type
-from anywire.protocol.http.server import Head, Reject, check_guard, reject, unknown_session
+from anywire.protocol.http.server import Head, Reject, check_guard, reject, unknown_session, unreadable
 from anywire.wire.codec import decode
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, Fault, Message
@@ -74,7 +74,7 @@ def read_old_post(body: bytes, limits: Limits) -> Reject | Message | Batch:
     """Read the body of a POST."""
     message = decode(body, limits)
     if isinstance(message, Fault):
-        return Reject(400, message.answer() or reject(400, message.reason).error)
+        return unreadable(message)
     return message
 
 
@@ -84,9 +84,9 @@ def endpoint_of(session_id: str) -> str:
 
 
 def resolve_endpoint(url: str, data: bytes) -> str | None:
-    """Return the full address of an `endpoint` event, None when it leads to another origin.
+    """Return the full address of an `endpoint` event; None when there is none or on another origin.
 
     The headers that a client sends may hold credentials, which are for the stream's origin alone.
     """
-    target = urljoin(url, data.decode("utf-8", "replace").strip())
-    return target if is_same_origin(url, target) else None
+    reference = data.decode("utf-8", "replace").strip()
+    return resolve_on_origin(url, reference) if reference else None

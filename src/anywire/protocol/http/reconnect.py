@@ -29,10 +29,9 @@ class Reconnect:
         """The stream ended: return how many seconds to wait before the next try.
 
         `chance` is between 0 and 1 and spreads many clients; `retry` is the server's own wish in
-        milliseconds, which is never undercut (but for what exceeds the most that is waited).
+        milliseconds, which is never undercut, however long it is: the revision says that one must wait.
         """
         delay = min(self._first * 2**self._in_vain, self._most)
         self._in_vain = min(self._in_vain + 1, 30)
         spread = delay * (0.5 + chance / 2)
-        asked = min((retry or 0) / 1000, self._most)
-        return max(spread, asked)
+        return max(spread, (retry or 0) / 1000)

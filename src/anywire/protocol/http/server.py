@@ -3,9 +3,9 @@
 `check_head` decides what can be decided before the body is read, `read_post` what a body means.
 Whoever performs the verdicts (an ASGI app) takes no decision of its own.
 
-Order: transport security, method, media types, protocol version, body, session.  A request for a
-method that the server does not have is told so before its session is looked at, so that a newer
-client which probes can tell what it has met.
+Order: transport security, method, media types, protocol version, session.  The body of a POST is read
+before the latter two: an `initialize` needs neither, and a request for a method that the server does
+not have is told so whatever they are, so that a newer client which probes can tell what it has met.
 
 Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 """
@@ -44,11 +44,15 @@ __all__ = (
     "Reject",
     "check_guard",
     "check_head",
+    "id_in_flight",
+    "read_elsewhere",
     "read_post",
     "reject",
     "too_large",
     "too_many_sessions",
+    "unknown_event",
     "unknown_session",
+    "unreadable",
 )
 
 SESSION_HEADER: Final = "mcp-session-id"
@@ -138,7 +142,7 @@ def check_head(head: Head, guard: Guard) -> Reject | ReadBody | OpenStream | End
         case "GET":
             return _check_get(head)
         case "DELETE":
-            return EndSession(head.session_id) if head.session_id else _no_session()
+            return _check_delete(head)
         case _:
             return reject(405, f"method {head.method} is not served here", allow="GET, POST, DELETE")
 
@@ -176,16 +180,24 @@ def _check_get(head: Head) -> Reject | OpenStream:
     return OpenStream(head.session_id, head.headers.get(LAST_EVENT_HEADER), _is_primed(head))
 
 
+def _check_delete(head: Head) -> Reject | EndSession:
+    wrong = _wrong_version(head)
+    if wrong is not None:
+        return wrong
+    return EndSession(head.session_id) if head.session_id else _no_session()
+
+
 def _is_primed(head: Head) -> bool:
-    """Clients of older revisions take an event without data for a message."""
-    return head.headers.get(VERSION_HEADER, "") >= _PRIMING_SINCE
+    """Clients of older revisions take an event without data for a message, newer ones know no ids."""
+    version = head.headers.get(VERSION_HEADER, "")
+    return version >= _PRIMING_SINCE and version in MCP_PROTOCOL_VERSIONS
 
 
 def read_post(head: Head, body: bytes, *, serves: Callable[[str], bool], limits: Limits) -> PostVerdict:
     """Decide what a POST means; `serves` says whether the server has a method."""
     message = decode(body, limits)
     if isinstance(message, Fault):
-        return Reject(400, message.answer() or _error(message.code, message.reason))
+        return unreadable(message)
     if isinstance(message, Request) and message.method == "initialize":
         return OpenSession(message)
     if isinstance(message, Request) and not serves(message.method):
@@ -217,6 +229,11 @@ def _wrong_version(head: Head) -> Reject | None:
     return reject(400, f"Unsupported protocol version {version!r}; this server speaks {spoken}")
 
 
+def unreadable(fault: Fault) -> Reject:
+    """The body is no message; whose request it was is said where that could be read."""
+    return Reject(400, fault.answer() or _error(fault.code, fault.reason))
+
+
 def too_large(limit: int) -> Reject:
     """The body is larger than the limit."""
     return reject(413, f"the body exceeds {limit} bytes; raise the limit with body_bytes")
@@ -225,6 +242,23 @@ def too_large(limit: int) -> Reject:
 def unknown_session() -> Reject:
     """The session that was named has ended, or never was: the client starts over."""
     return reject(404, "the session has ended; send initialize without Mcp-Session-Id")
+
+
+def unknown_event(last_event_id: str) -> Reject:
+    """There is nothing to resume after that event: it is another session's, or too long ago."""
+    return reject(400, f"Last-Event-ID {last_event_id!r} is not known in this session, or no longer")
+
+
+def id_in_flight(id: bytes) -> AnswerNow:
+    """The request cannot be told from another one of the session that is unanswered."""
+    shown = id[:100].decode(errors="replace")
+    reason = f"Invalid Request: a request with the id {shown} is in flight already"
+    return AnswerNow(msgspec.structs.replace(_error(JsonRpcErrorCode.InvalidRequest, reason), id=id))
+
+
+def read_elsewhere() -> Reject:
+    """Another request has taken over the stream on which the reply comes."""
+    return reject(409, "the reply is read by a later request")
 
 
 def too_many_sessions() -> Reject:
