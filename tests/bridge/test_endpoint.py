@@ -2,21 +2,46 @@
 
 import pytest
 
-from anywire.bridge.endpoint import child_environment, face_framing, target_framing
+from anywire.bridge.endpoint import (
+    Face,
+    HttpAddress,
+    StdioFace,
+    child_environment,
+    read_face,
+    target_framing,
+)
 from anywire.errors import ConfigError
 from anywire.wire.framing import Framing
 
 
 @pytest.mark.parametrize(
-    ("face", "framing"), [("stdio", Framing.NEWLINE), ("stdio+headers", Framing.HEADERS)]
+    ("text", "face"),
+    [
+        ("stdio", StdioFace(Framing.NEWLINE)),
+        ("stdio+headers", StdioFace(Framing.HEADERS)),
+        ("http://127.0.0.1:8000/x", HttpAddress("127.0.0.1", 8000, "/x")),
+        ("http://[::1]:0", HttpAddress("::1", 0, "/mcp")),
+        ("sse+http://localhost:9", HttpAddress("localhost", 9, "/mcp", old=True)),
+    ],
 )
-def test_a_face_names_its_framing(face: str, framing: Framing) -> None:
-    assert face_framing(face) is framing
+def test_a_face_is_read(text: str, face: Face) -> None:
+    assert read_face(text) == face
 
 
-def test_an_unknown_face_is_refused_with_the_faces_there_are() -> None:
-    with pytest.raises(ConfigError, match=r"no face 'stdin'; faces are: stdio, stdio\+headers"):
-        face_framing("stdin")
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("stdin", "no face 'stdin'; faces are: stdio, stdio\\+headers, http://"),
+        ("https://127.0.0.1:1", "a face speaks http"),
+        ("http://127.0.0.1/mcp", "names no port"),
+        ("ftp://127.0.0.1:1", "no face"),
+        ("http://127.0.0.1:70000", "names no port"),
+        ("http://[::1", "no face"),
+    ],
+)
+def test_a_face_that_there_is_not_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        read_face(text)
 
 
 @pytest.mark.parametrize(("name", "framing"), [("newline", Framing.NEWLINE), ("headers", Framing.HEADERS)])

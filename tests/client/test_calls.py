@@ -269,19 +269,20 @@ async def test_reply_that_was_complete_counts_though_the_child_is_dead() -> None
 
 @pytest.mark.usefixtures("_impatient")
 async def test_child_that_closes_its_input_fails_what_it_never_read() -> None:
-    """It runs on, and nothing can be told to it."""
+    """It runs on, and nothing can be told to it; calls with little time end in theirs."""
     async with server("os.close(0); time.sleep(60)") as client:
         first = asyncio.create_task(client.call_tool("x"))
-        with pytest.raises(AnywireError) as failed:
-            while True:
-                await client.call_tool("x", timeout=0.05)
-        while isinstance(failed.value, DeadlineExceeded):
+        outcomes: list[AnywireError] = []
+        while not first.done():
             with pytest.raises(AnywireError) as failed:
                 await client.call_tool("x", timeout=0.05)
+            outcomes.append(failed.value)
 
-        assert isinstance(failed.value, TransportBroken)
+        assert {type(outcome) for outcome in outcomes} <= {DeadlineExceeded, TransportBroken}
         with pytest.raises(TransportBroken, match="has closed its input"):
             await first
+        with pytest.raises(TransportBroken, match="has closed its input"):
+            await client.call_tool("x")
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -290,7 +291,7 @@ async def test_call_to_a_child_that_does_not_read_ends_in_its_time() -> None:
     async with server("time.sleep(60)") as client:
         stuck = asyncio.create_task(client.call_tool("x"))
         for _ in range(3):
-            with pytest.raises(DeadlineExceeded, match="no answer to tools/call within 0.2 s"):
+            with pytest.raises(DeadlineExceeded, match=r"no answer to tools/call within 0\.2 s"):
                 await client.call_tool("x", {"large": "x" * 2_000_000}, timeout=0.2)
         stuck.cancel()
         await asyncio.wait([stuck])
@@ -371,7 +372,7 @@ async def test_call_that_is_pending_holds_its_client() -> None:
         return asyncio.create_task(client.call_tool("x"))
 
     pending = await opened()
-    with pytest.warns(ResourceWarning, match="was dropped"):
+    with pytest.warns(ResourceWarning, match="was dropped"):  # noqa: PT031 one act
         assert (await pending).text == "late"
         del pending
         await asyncio.sleep(0)

@@ -18,7 +18,7 @@ from anywire.errors import DeadlineExceeded, RemoteProtocolError, TransportBroke
 from anywire.testing import ScriptedPeer, in_virtual_time
 from anywire.testing.byte_wire import byte_pair
 from anywire.transport.memory import memory_pair
-from anywire.wire.message import Message
+from anywire.wire.message import Batch, Message
 
 HELLO: dict[str, Any] = {
     "protocolVersion": "2025-11-25",
@@ -183,10 +183,10 @@ class Deaf:
     async def start(self) -> None:
         await self.inner.start()
 
-    async def send(self, message: Message, related: bytes | None = None) -> None:
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         self.post(message, related)
 
-    def post(self, message: Any, related: bytes | None = None) -> None:
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         if self.deaf:
             raise TransportBroken("nobody hears")
         self.inner.post(message)
@@ -282,7 +282,7 @@ async def test_client_that_is_dropped_closes_its_wire() -> None:
         await opening
         del opening
         await peer.receive()
-        with pytest.warns(ResourceWarning, match="was dropped without being closed"):
+        with pytest.warns(ResourceWarning, match="was dropped without being closed"):  # noqa: PT031 one act
             client = None
             gc.collect()
         await peer.expect_end()

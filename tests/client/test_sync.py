@@ -144,7 +144,7 @@ def test_client_that_is_dropped_takes_its_child_with_it() -> None:
     assert client is not None
     pid, thread = pid_of(client), client._thread
     assert thread is not None
-    with pytest.warns(ResourceWarning, match="was dropped without being closed"):
+    with pytest.warns(ResourceWarning, match="was dropped without being closed"):  # noqa: PT031 one act
         client = None
         gc.collect()
         thread.join(timeout=10)

@@ -86,7 +86,7 @@ def messages(items: list[Frame | Fault], limits: Limits) -> list[Message | Fault
 @pytest.mark.parametrize("limits", LIMITS, ids=["usual", "tiny"])
 @pytest.mark.parametrize("new", FRAMERS.values(), ids=FRAMERS.keys())
 @given(data=streams, cuts=st.lists(st.integers(0, 400), max_size=6))
-@thorough(300, in_ci=2_000)
+@thorough(300, in_ci=1_000)
 def test_any_stream_cut_anywhere_gives_the_same_and_raises_nothing(
     new: NewFramer, limits: Limits, data: bytes, cuts: list[int]
 ) -> None:
@@ -103,7 +103,7 @@ def test_any_stream_cut_anywhere_gives_the_same_and_raises_nothing(
 @pytest.mark.parametrize("limits", LIMITS, ids=["usual", "tiny"])
 @pytest.mark.parametrize("new", FRAMERS.values(), ids=FRAMERS.keys())
 @given(data=streams)
-@thorough(200, in_ci=1_000)
+@thorough(200, in_ci=500)
 def test_any_stream_is_understood_as_messages_and_faults(new: NewFramer, limits: Limits, data: bytes) -> None:
     for message in messages(feed(new(limits), [data]), limits):
         match message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -127,22 +127,24 @@ class AsgiCall:
             self._room.clear()
             await self._room.wait()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Return the body as it comes."""
-        while True:
-            while self._waiting:
-                chunk = self._waiting.popleft()
-                self._size -= len(chunk)
-                self._room.set()
-                yield chunk
+    async def read(self) -> bytes:
+        """Return more of the body, empty at its end."""
+        while not self._waiting:
             if self._complete:
-                return
+                return b""
             self._news.clear()
             await self._news.wait()
+        chunk = self._waiting.popleft()
+        self._size -= len(chunk)
+        self._room.set()
+        return chunk
 
-    async def read(self) -> bytes:
+    async def read_all(self) -> bytes:
         """Return the whole body."""
-        return b"".join([chunk async for chunk in self.chunks()])
+        body = b""
+        while chunk := await self.read():
+            body += chunk
+        return body
 
     async def let_go(self) -> None:
         """Be a client that has gone, and wait until the application has noticed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 
 from anywire.transport.http_exchange import Exchange, HttpResponse
@@ -52,6 +52,8 @@ class _Recorded:
         self._log = log
         self._name = name
         self._response = response
+        self._decoder = EventStreamDecoder()
+        self._body = b""
 
     @property
     def status(self) -> int:
@@ -61,16 +63,14 @@ class _Recorded:
     def headers(self) -> Mapping[str, str]:
         return self._response.headers
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        is_stream = "event-stream" in self.headers.get("content-type", "")
-        decoder, body = EventStreamDecoder(), b""
-        async for chunk in self._response.chunks():
-            if is_stream:
-                for event in decoder.feed(chunk):
-                    if isinstance(event, ServerEvent) and event.data:
-                        self._log.note(self._name, event.data)
-            else:
-                body += chunk
-            yield chunk
-        if body:
-            self._log.note(self._name, body)
+    async def read(self) -> bytes:
+        chunk = await self._response.read()
+        if "event-stream" in self.headers.get("content-type", ""):
+            for event in self._decoder.feed(chunk):
+                if isinstance(event, ServerEvent) and event.data:
+                    self._log.note(self._name, event.data)
+        elif chunk:
+            self._body += chunk
+        elif self._body:
+            self._log.note(self._name, self._body)
+        return chunk

@@ -13,7 +13,7 @@ from anywire.testing.transport_kit import Pair
 from anywire.transport.contract import Transport, ignore
 from anywire.transport.http_client import HttpClientTransport
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
-from anywire.transport.http_request import HttpSession
+from anywire.transport.http_calls import HttpSession
 from anywire.transport.http_server import HttpListener
 from anywire.transport.sse_client import SseClientTransport
 from anywire.transport.sse_server import SseListener
@@ -56,12 +56,12 @@ class InSession(HttpClientTransport):
 
     def __init__(self, url: str, session_id: str, exchange: MakeExchange) -> None:
         super().__init__(url, exchange=exchange, limits=ROOMY)
-        self._has = HttpSession(session_id, "2025-11-25")
+        self._has = HttpSession(session_id, "2025-03-26")
 
     async def start(self) -> None:
         await super().start()
-        self._session = self._has
-        self._listen()
+        self._handshake.session = self._has
+        self._general.open(self._has)
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -437,6 +437,65 @@ async def test_a_reply_that_is_no_message_settles_its_request() -> None:
         await client.close()
 
 
+@pytest.mark.parametrize("answer", [[], {"tools": 5}, {"tools": [], "nextCursor": 5}])
+async def test_an_unusable_list_is_an_error(answer: object) -> None:
+    """The peer broke the rules, and the error says what was wrong."""
+    async with played() as (client, peer):
+        listing = asyncio.ensure_future(client.tools())
+        await peer.send(result((await peer.receive())["id"], answer))
+
+        with pytest.raises(RemoteProtocolError, match="the server's answer cannot be read"):
+            await listing
+
+
+@pytest.mark.parametrize("answer", [[], {"content": "text"}, {"content": [], "isError": "yes"}])
+async def test_an_unusable_result_of_a_tool_is_an_error(answer: object) -> None:
+    """With the tool's name."""
+    async with played() as (client, peer):
+        calling = asyncio.ensure_future(client.call_tool("odd"))
+        await peer.send(result((await peer.receive())["id"], answer))
+
+        with pytest.raises(RemoteProtocolError, match="the result of tool 'odd' cannot be read"):
+            await calling
+
+
+async def test_blocks_of_kinds_unknown_today_are_kept() -> None:
+    """And structured content, and the whole result as it came."""
+    async with played() as (client, peer):
+        calling = asyncio.ensure_future(client.call_tool("new"))
+        id = (await peer.receive())["id"]
+        raw = (
+            '{"content":[{"type":"text","text":"a"},{"type":"hologram","x":1.0},{"type":"text","text":"b"}],'
+            '"structuredContent":{"n":[1]},"later":true}'
+        )
+        await peer.send(f'{{"jsonrpc":"2.0","id":{id},"result":{raw}}}')
+        answer = await calling
+
+    assert answer.raw == raw.encode()
+    assert answer.text == "a\nb"
+    assert answer.content[1] == {"type": "hologram", "x": 1.0}
+    assert answer.structured == {"n": [1]}
+
+
+@over_each_wire
+async def test_a_batch_from_the_server_is_each_of_its_messages(wire: str) -> None:
+    """As a server of 2025-03-26 may send them."""
+    told: list[Notification] = []
+    async with played(wire, on_notification=told.append) as (client, peer):
+        calls = [asyncio.ensure_future(client.request("any", {"n": n})) for n in range(2)]
+        ids = [request["id"] for request in await peer.receive_many(2)]
+        await peer.send(
+            [
+                result(ids[1], "second"),
+                {"jsonrpc": "2.0", "method": "notifications/x"},
+                result(ids[0], "first"),
+            ]
+        )
+
+        assert await asyncio.gather(*calls) == [b'"first"', b'"second"']
+        assert [each.method for each in told] == ["notifications/x"]
+
+
 async def test_notifications_reach_who_listens() -> None:
     """Unknown ones too, log messages in both ways; unreadable ones do no harm."""
     told: list[Notification] = []

@@ -7,11 +7,12 @@ import threading
 
 import pytest
 
-from anywire import Server
-from anywire.testing import ScriptedPeer, StreamsListener, in_virtual_time
+from anywire import Context, Server
+from anywire.testing import ScriptedPeer, StreamsListener, byte_pair, in_virtual_time
 from anywire.transport.contract import Transport
 from anywire.transport.memory import MemoryListener, memory_pair
 from anywire.wire.limits import DEFAULT_LIMITS
+from anywire.wire.message import create_request
 from tests.interaction.talk import PATIENCE, WIRES, Gate, error, over_each_wire, result, talk, text
 
 
@@ -219,6 +220,60 @@ async def test_a_handler_may_end_the_server(wire: str, how: str, ending: BaseExc
         }
         await peer.expect_end()
     assert await serving is ending
+
+
+@over_each_wire
+async def test_a_wire_that_closes_stops_the_handlers(wire: str) -> None:
+    """They are told why, and `serve()` returns when they have stopped."""
+    server, gate = Server("s"), Gate()
+    reasons: list[str] = []
+
+    @server.tool
+    async def wait(ctx: Context) -> None:
+        try:
+            await gate.wait()
+        finally:
+            await asyncio.sleep(0)
+            reasons.append(ctx.cancel_reason)
+
+    client, served, _ = WIRES[wire](DEFAULT_LIMITS)
+    serving = asyncio.ensure_future(server.serve(served))
+    async with ScriptedPeer(client, patience=PATIENCE) as peer:
+        await peer.call(1, "wait")
+        await gate.reached.wait()
+        await served.close()
+        async with asyncio.timeout(PATIENCE):
+            await serving
+        assert reasons == ["the connection is closed"]
+        await peer.expect_end()
+
+
+async def test_a_handler_whose_client_leaves_while_it_speaks_is_not_disturbed() -> None:
+    """What it says is lost; it hears of the end by its cancellation."""
+    limits = DEFAULT_LIMITS.replace(write_high_bytes=1000, write_low_bytes=100)
+    server = Server("s", limits=limits)
+    spoke = asyncio.Event()
+
+    @server.tool
+    async def speaks(ctx: Context) -> str:
+        for _ in range(10):
+            await ctx.log("error", "x" * 1000)
+        spoke.set()
+        return "done"
+
+    client, served = byte_pair(limits=limits)
+    serving = asyncio.ensure_future(server.serve(served))
+    await client.start()
+    client.pause_reading()
+    client.post(create_request(1, "tools/call", {"name": "speaks"}))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not spoke.is_set()
+    await client.close()
+    async with asyncio.timeout(PATIENCE):
+        await serving
+
+    assert spoke.is_set()
 
 
 @over_each_wire

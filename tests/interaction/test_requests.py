@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from anywire import Server
+from anywire import Context, Server
 from anywire.testing import scripted_peer
 from anywire.wire.framing import Framing
 from tests.interaction.talk import (
@@ -273,6 +273,40 @@ async def test_a_change_of_framing_is_answered_and_changes_nothing() -> None:
 
         assert (await peer.receive())["error"]["code"] == -32700
         await peer.expect(result(2, {}))
+
+
+@over_each_wire
+async def test_a_fault_of_the_server_itself_costs_one_request(wire: str) -> None:
+    """Here a list that cannot be written: an internal error with the id, and the next request works."""
+    server = Server("s")
+
+    @server.tool(annotations={"unwritable": object()})
+    async def odd() -> str:
+        return "works"
+
+    async with talk(server, wire) as peer:
+        await peer.ask("a", "tools/list")
+        await peer.call("b", "odd")
+
+        await peer.expect(error("a", -32603, "Internal error in tools/list"), text("b", "works"))
+
+
+@over_each_wire
+async def test_a_handler_can_look_at_its_request(wire: str) -> None:
+    """The raw id and the raw `_meta`."""
+    server = Server("s")
+
+    @server.tool
+    async def look(ctx: Context) -> str:
+        return f"{ctx.request_id.decode()} {ctx.meta.decode()}"
+
+    async with talk(server, wire) as peer:
+        await peer.call("a", "look")
+        await peer.expect(text("a", '"a" {}'))
+        await peer.send(
+            '{"jsonrpc":"2.0","id":1.0,"method":"tools/call","params":{"name":"look","_meta":{"x/y":[1.0]}}}'
+        )
+        await peer.expect(text(1.0, '1.0 {"x/y":[1.0]}'))
 
 
 @over_each_wire

@@ -63,7 +63,7 @@ def node_peers() -> Path:
     node, npm = find_node()
     manifests = [NODE_MANIFEST / "package.json", NODE_MANIFEST / "package-lock.json"]
     version = output_of([node, "--version"])
-    folder = PEERS / f"node-{digest(version, platform.machine(), *(path.read_text() for path in manifests))}"
+    folder = PEERS / f"node-{digest(version, platform.machine(), *(path.read_text(encoding="utf-8") for path in manifests))}"
     with installing(folder) as needed:
         if needed is not None:
             folder.mkdir(parents=True)
@@ -101,7 +101,7 @@ def installing(folder: Path) -> Generator[Installation | None]:
         return
     deadline = time.monotonic() + INSTALL_WITHIN
     PEERS.mkdir(exist_ok=True)
-    with (PEERS / f"{folder.name}.lock").open("w") as lock:
+    with (PEERS / f"{folder.name}.lock").open("w", encoding="utf-8") as lock:
         wait_for_lock(lock.fileno(), folder.name, deadline)
         if stamp.exists():
             yield None

@@ -45,5 +45,5 @@ def drive(python: Path, mode: Mode, steps: Sequence[str], command: Sequence[str]
     assert done.returncode == 0, f"the client failed: {done}"
     assert witness.exists(), f"the server did not end by itself when its input closed: {done}"
     told: dict[str, Any] = json.loads(done.stdout)
-    seen: dict[str, Any] = json.loads(witness.read_text())
+    seen: dict[str, Any] = json.loads(witness.read_text(encoding="utf-8"))
     return Report(told["steps"], seen["returncode"], seen["ended"] - told["closing"], done.stderr)

@@ -53,12 +53,12 @@ class RawServer:
         self._log = folder / "log.jsonl"
         self._log.unlink(missing_ok=True)
         prepared = folder / "answers.json"
-        prepared.write_text(json.dumps([[body.hex() for body in down] for down in answers]))
+        prepared.write_text(json.dumps([[body.hex() for body in down] for down in answers]), encoding="utf-8")
         self.command = [sys.executable, SCRIPTS / "raw_server.py", framing, prepared, self._log]
 
     def got(self) -> list[tuple[bytes, bytes]]:
         """Each body so far, behind the bytes that stood before it."""
-        lines = self._log.read_text().splitlines(keepends=True) if self._log.exists() else []
+        lines = self._log.read_text(encoding="utf-8").splitlines(keepends=True) if self._log.exists() else []
         entries = [json.loads(line) for line in lines if line.endswith("\n")]
         return [(bytes.fromhex(entry["header"]), bytes.fromhex(entry["body"])) for entry in entries]
 

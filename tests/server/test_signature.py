@@ -218,6 +218,38 @@ def test_structs_and_dataclasses_nest() -> None:
         called(draw, arguments | {"line": {"start": {"x": 1}, "ends": [{"x": 2, "y": -3}]}})
 
 
+def test_object_is_any_value_also_inside_others() -> None:
+    """As `Any` is."""
+
+    def any_of(a: dict[str, object], b: list[Any]) -> list[Any]:
+        return [a, b]
+
+    kinds = ["null", "boolean", "number", "string", "array", "object"]
+    assert properties(any_of) == {
+        "a": {"type": "object", "additionalProperties": {"type": kinds}},
+        "b": {"type": "array"},
+    }
+    assert called(any_of, {"a": {"x": [1, None]}, "b": [{}]}) == [{"x": [1, None]}, [{}]]
+
+
+class Tree(msgspec.Struct):
+    name: str
+    children: list[Tree] = msgspec.field(default_factory=list["Tree"])
+
+
+def test_a_type_may_contain_itself() -> None:
+    """A tree of any depth."""
+
+    def count(tree: Tree) -> int:
+        def nodes(each: Tree) -> int:
+            return 1 + sum(map(nodes, each.children))
+
+        return nodes(tree)
+
+    assert schema(count)["$defs"]["Tree"]["properties"]["children"]["items"] == {"$ref": "#/$defs/Tree"}
+    assert called(count, {"tree": {"name": "a", "children": [{"name": "b"}, {"name": "c"}]}}) == 3
+
+
 def test_types_that_json_has_as_strings_come_as_themselves() -> None:
     """Dates, identifiers, decimals, bytes."""
 

@@ -147,7 +147,8 @@ def end(
 ) -> list[Ended]:
     """Run a scenario as often as asked for; nothing may be left of any run."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        runs = list(pool.map(lambda _: end_one(body, how, within, expected), range(RUNS)))
+        started = [pool.submit(end_one, body, how, within, expected) for _ in range(RUNS)]
+        runs = [each.result() for each in started]
     slowest = max(run.seconds for run in runs)
     print(f"gone {slowest:.2f} s after the end of their owner at the latest, in {RUNS} runs")
     assert [run.left for run in runs] == [{}] * RUNS, runs[0].stderr

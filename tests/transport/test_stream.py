@@ -8,7 +8,6 @@ import pytest
 
 from anywire.errors import TransportBroken, TransportClosed
 from anywire.testing import byte_pair
-from anywire.testing.byte_wire import ByteTransport
 from anywire.transport.stream import StreamTransport
 from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS
@@ -119,7 +118,7 @@ async def test_the_serving_end_stops_reading_while_its_writer_is_full() -> None:
     await server.start()
     server.post(create_response(1, "x" * 2000))
     await turn()
-    await client_writes(client)
+    client.write(NOTE)
     await turn()
     assert at_server == []
     await client.start()
@@ -129,11 +128,6 @@ async def test_the_serving_end_stops_reading_while_its_writer_is_full() -> None:
     assert at_server == [create_notification("n")]
     await client.close()
     await server.close()
-
-
-async def client_writes(client: ByteTransport) -> None:
-    """Put a message on the wire of an end that does not read yet."""
-    client.write(NOTE)
 
 
 @pytest.mark.parametrize("broken", [False, True])

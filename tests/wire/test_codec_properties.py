@@ -45,7 +45,7 @@ def frames_of(thing: Message | Batch | Fault) -> list[bytes]:
 
 
 @given(st.one_of(envelopes(), envelopes(odd_string_pieces)))
-@thorough(400, in_ci=1_200)
+@thorough(300, in_ci=800)
 def test_the_fast_path_and_the_careful_one_agree(frame: bytes) -> None:
     fast, careful = decode(frame, LIMITS), _decode_carefully(frame, LIMITS)
 
@@ -54,14 +54,14 @@ def test_the_fast_path_and_the_careful_one_agree(frame: bytes) -> None:
 
 
 @given(mutations())
-@thorough(400, in_ci=1_200)
+@thorough(300, in_ci=800)
 def test_the_paths_agree_on_messages_that_were_damaged(frame: bytes) -> None:
     assert decode(frame, LIMITS) == _decode_carefully(frame, LIMITS)
 
 
 @given(st.one_of(st.binary(max_size=64), mutations(), json_texts(odd_string_pieces).map(str.encode)))
 @example(b'{"jsonrpc":"2.0","id":-' + b"9" * 5000 + b"}")
-@thorough(400, in_ci=1_200)
+@thorough(300, in_ci=800)
 def test_decoding_never_raises(frame: bytes) -> None:
     outcome = decode(frame, LIMITS)
 
@@ -73,7 +73,7 @@ def test_decoding_never_raises(frame: bytes) -> None:
 
 
 @given(envelopes(odd_string_pieces))
-@thorough(150, in_ci=400)
+@thorough(120, in_ci=300)
 def test_a_message_goes_back_byte_by_byte(frame: bytes) -> None:
     message = decode(frame, LIMITS)
 
@@ -82,7 +82,7 @@ def test_a_message_goes_back_byte_by_byte(frame: bytes) -> None:
 
 
 @given(envelopes(odd_string_pieces))
-@thorough(150, in_ci=400)
+@thorough(120, in_ci=300)
 def test_the_values_of_a_message_are_its_bytes(frame: bytes) -> None:
     match decode(frame, LIMITS):
         case Request(id=id, params=params):
@@ -100,7 +100,7 @@ def test_the_values_of_a_message_are_its_bytes(frame: bytes) -> None:
 
 
 @given(envelopes(odd_string_pieces))
-@thorough(150, in_ci=400)
+@thorough(120, in_ci=300)
 def test_a_message_built_from_the_parts_of_another_equals_it(frame: bytes) -> None:
     match decode(frame, LIMITS):
         case Request(id=id, method=method, params=params) as message:
@@ -116,7 +116,7 @@ def test_a_message_built_from_the_parts_of_another_equals_it(frame: bytes) -> No
 
 
 @given(st.one_of(json_texts(odd_string_pieces).map(str.encode), mutations()))
-@thorough(400, in_ci=1_200)
+@thorough(300, in_ci=800)
 def test_what_is_json_is_what_the_standard_library_takes_for_it(data: bytes) -> None:
     try:
         data.decode()
@@ -127,7 +127,7 @@ def test_what_is_json_is_what_the_standard_library_takes_for_it(data: bytes) -> 
 
 
 @given(st.one_of(json_texts(odd_string_pieces).map(str.encode), mutations()), st.integers(0, 4))
-@thorough(150, in_ci=400)
+@thorough(120, in_ci=300)
 def test_the_depth_is_what_a_reader_meets(data: bytes, limit: int) -> None:
     if not accepted_by_json_text(data):
         return

@@ -121,7 +121,7 @@ def test_the_version_is_two_point_zero() -> None:
     ],
 )
 def test_the_standard_codes_have_their_names(name: str, code: int) -> None:
-    """Promise 8."""
+    """Promises 5 and 8: what goes wrong with a message has one of these."""
     assert JsonRpcErrorCode[name] == code
     assert len(JsonRpcErrorCode) == 5
 

@@ -1,29 +1,89 @@
 """The two ends of a bridge, as a user names them.
 
-A FACE is what the bridge offers (`stdio`, `stdio+headers`); a TARGET is what it calls
-(`-- CMD ARGS…`, with the framing that the command speaks).
+A FACE is what the bridge offers: `stdio`, `stdio+headers`, `http://HOST:PORT/path`, or, for old clients,
+`sse+http://HOST:PORT`.  A TARGET is what it calls: `-- CMD ARGS…` with the framing that the command
+speaks, or the URL of a server.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeAlias
+from urllib.parse import SplitResult, urlsplit
+
+import msgspec
 
 from anywire.errors import ConfigError
 from anywire.wire.framing import Framing
 
-__all__ = ("FACES", "child_environment", "face_framing", "target_framing")
+__all__ = (
+    "FACES",
+    "Face",
+    "HttpAddress",
+    "StdioFace",
+    "child_environment",
+    "is_url",
+    "read_face",
+    "target_framing",
+)
 
-#: The faces by name.
-FACES: Final[Mapping[str, Framing]] = {"stdio": Framing.NEWLINE, "stdio+headers": Framing.HEADERS}
+#: The shapes of a face.
+FACES: Final = ("stdio", "stdio+headers", "http://HOST:PORT/mcp", "sse+http://HOST:PORT")
+
+_STDIO: Final[Mapping[str, Framing]] = {"stdio": Framing.NEWLINE, "stdio+headers": Framing.HEADERS}
+_DEFAULT_PATH: Final = "/mcp"
 
 
-def face_framing(face: str) -> Framing:
-    """Return the framing of a face.  Raises `ConfigError` for one that there is not."""
+class StdioFace(msgspec.Struct, frozen=True):
+    """This process's own stdin and stdout, in one framing."""
+
+    framing: Framing
+
+
+class HttpAddress(msgspec.Struct, frozen=True):
+    """Where to listen for HTTP.  `old`: for clients of HTTP+SSE, the transport of 2024-11-05."""
+
+    host: str
+    port: int
+    path: str = _DEFAULT_PATH
+    old: bool = False
+
+
+Face: TypeAlias = StdioFace | HttpAddress
+
+
+def is_url(text: str) -> bool:
+    """Say whether a word names something by its scheme."""
+    return "://" in text
+
+
+def read_face(text: str) -> Face:
+    """Return the face of that name.  Raises `ConfigError` for one that there is not."""
+    if text in _STDIO:
+        return StdioFace(_STDIO[text])
     try:
-        return FACES[face]
-    except KeyError:
-        raise ConfigError(f"there is no face {face!r}; faces are: {', '.join(FACES)}") from None
+        parts = urlsplit(text.removeprefix("sse+"))
+    except ValueError:
+        raise _no_face(text) from None
+    if parts.scheme == "https":
+        raise ConfigError(f"{text}: a face speaks http; put something that speaks TLS in front of it")
+    if parts.scheme == "http" and parts.hostname:
+        return HttpAddress(parts.hostname, _port(text, parts), parts.path or _DEFAULT_PATH, "sse+" in text)
+    raise _no_face(text)
+
+
+def _no_face(text: str) -> ConfigError:
+    return ConfigError(f"there is no face {text!r}; faces are: {', '.join(FACES)}")
+
+
+def _port(text: str, parts: SplitResult) -> int:
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if port is None:
+        raise ConfigError(f"{text} names no port; write http://127.0.0.1:8000{_DEFAULT_PATH}")
+    return port
 
 
 def target_framing(name: str) -> Framing:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from anywire.cli.headers import add_header_options
+from anywire.cli.listen import add_guard_options, listen
 from anywire.cli.options import add_child_options
 from anywire.cli.parser import Commands, Parser
 from anywire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anywire.bridge.endpoint import HttpAddress, StdioFace
+    from anywire.transport.contract import Transport
 
 __all__ = ("add_parser", "run")
 
@@ -14,6 +22,8 @@ _EPILOG = """examples:
   anywire bridge stdio+headers -- npx -y some-server
   anywire bridge stdio --target-framing headers -- ./server
   anywire bridge stdio --env API_KEY --cwd ../project -- python server.py
+  anywire bridge http://127.0.0.1:8000/mcp -- npx -y some-server
+  anywire bridge stdio https://host.example/mcp --header 'Authorization: Bearer ${TOKEN}'
 """
 
 
@@ -23,12 +33,25 @@ def add_parser(commands: Commands) -> Parser:
         "bridge",
         prog="anywire bridge",
         help="offer one wire, call another",
-        usage="anywire bridge FACE [options] -- COMMAND [ARGUMENT ...]",
-        description="Offer FACE on this process's stdin and stdout and relay every message to COMMAND and "
-        "back. The command gets a small environment (PATH, HOME, language); see --env.",
+        usage="anywire bridge FACE [options] (URL | -- COMMAND [ARGUMENT ...])",
+        description="Offer FACE and relay every message to the server at URL, or to COMMAND, and back. Over "
+        "HTTP each session of a client gets a server of its own. A command gets a small environment (PATH, "
+        "HOME, language); see --env.",
         epilog=_EPILOG,
     )
-    parser.add_argument("face", metavar="FACE", help="what is offered: stdio or stdio+headers")
+    parser.add_argument(
+        "face",
+        metavar="FACE",
+        help="what is offered: stdio, stdio+headers, http://HOST:PORT/path, such as "
+        "http://127.0.0.1:8000/mcp, or sse+http://HOST:PORT for old clients",
+    )
+    parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="URL",
+        help="the server to call, such as https://host.example/mcp (sse+https://… for an old one), "
+        "if it is no command",
+    )
     parser.add_argument(
         "--target-framing",
         default="newline",
@@ -37,44 +60,80 @@ def add_parser(commands: Commands) -> Parser:
         "such as --target-framing headers",
     )
     add_child_options(parser, with_framing=False)
+    add_header_options(parser)
+    add_guard_options(parser)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the bridge that the options describe until one of its ends leaves; return the exit code."""
-    import os
+    from anywire.bridge.endpoint import HttpAddress, read_face
 
-    from anywire.bridge.endpoint import child_environment, face_framing, target_framing
+    face = read_face(options.face)
+    make_target = _target_maker(options)
+    if isinstance(face, HttpAddress):
+        return _offer_http(options, face, make_target)
+    return _offer_stdio(face, make_target)
+
+
+def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport]) -> int:
     from anywire.bridge.relay import Relay
-    from anywire.cli.failure import write_stderr
-    from anywire.transport.process import Command
     from anywire.transport.run_process import run_process
-    from anywire.transport.stdio_client import StdioClientTransport
     from anywire.transport.stdio_server import StdioListener
     from anywire.wire.limits import DEFAULT_LIMITS
 
-    face = face_framing(options.face)
-    target = target_framing(options.target_framing)
-    if not options.command:
-        raise ConfigError("say what to call: anywire bridge FACE -- COMMAND [ARGUMENT ...]")
-    child = Command(
-        tuple(options.command),
-        child_environment(options.env, os.environ),
-        options.cwd,
-        options.inherit_env,
-    )
-
-    def pass_on(line: bytes) -> None:
-        write_stderr(line + b"\n")
-
-    def report(sentence: str) -> None:
-        write_stderr(f"anywire: {sentence}\n".encode("utf-8", "backslashreplace"))
-
     async def relay() -> None:
         # Claimed here, so that a bridge which cannot even start leaves stdio alone.
-        listener = StdioListener(framing=face)
-        server = StdioClientTransport(child, framing=target, on_stderr=pass_on)
-        await Relay(listener.open(), server, report).run()
+        listener = StdioListener(framing=face.framing)
+        await Relay(listener.open(), make_target(), _report).run()
 
     run_process(relay, DEFAULT_LIMITS)
     return 0
+
+
+def _offer_http(options: argparse.Namespace, face: HttpAddress, make_target: Callable[[], Transport]) -> int:
+    from anywire.bridge.http_face import HttpFace
+
+    relays = HttpFace(make_target, _report)
+    # What the server behind has is not known here; it will say so itself.
+    return listen(options, face, relays.accept, serves=lambda method: True, close=relays.close)
+
+
+def _target_maker(options: argparse.Namespace) -> Callable[[], Transport]:
+    """Return what makes a transport to the target: a command behind '--', or a URL."""
+    import os
+
+    from anywire.bridge.endpoint import child_environment, is_url, target_framing
+    from anywire.cli.headers import headers_of
+
+    framing = target_framing(options.target_framing)
+    if options.command and options.target is not None:
+        raise ConfigError(f"there are two targets, {options.target!r} and the command behind '--'; give one")
+    if options.command:
+        from anywire.transport.process import Command
+        from anywire.transport.stdio_client import StdioClientTransport
+
+        environment = child_environment(options.env, os.environ)
+        child = Command(tuple(options.command), environment, options.cwd, options.inherit_env)
+        return lambda: StdioClientTransport(child, framing=framing, on_stderr=_pass_on)
+    if options.target is None or not is_url(options.target):
+        raise ConfigError("say what to call: anywire bridge FACE (URL | -- COMMAND [ARGUMENT ...])")
+    from anywire.client.connect import http_transport
+    from anywire.wire.limits import DEFAULT_LIMITS
+
+    url, headers = options.target, headers_of(options)
+    http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now
+    return lambda: http_transport(url, headers, None, DEFAULT_LIMITS)
+
+
+def _pass_on(line: bytes) -> None:
+    """Write a line of the server's stderr on ours, as it came."""
+    from anywire.cli.failure import write_stderr
+
+    write_stderr(line + b"\n")
+
+
+def _report(sentence: str) -> None:
+    from anywire.cli.failure import write_stderr
+
+    write_stderr(f"anywire: {sentence}\n".encode("utf-8", "backslashreplace"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from anywire.cli.headers import add_header_options
 from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
 from anywire.cli.parser import Commands, Parser
 
@@ -39,6 +40,7 @@ def add_parser(commands: Commands) -> Parser:
     add_json(parser, "a JSON array of the tools as the server gave them")
     add_timeout(parser, "how long to wait for the server to start and for each answer")
     add_child_options(parser)
+    add_header_options(parser)
     add_verbose(parser, "pass the server's stderr on")
     return parser
 

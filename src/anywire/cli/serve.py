@@ -1,9 +1,10 @@
-"""`anywire serve`: run a Server on stdio."""
+"""`anywire serve`: run a Server on stdio or over HTTP."""
 
 from __future__ import annotations
 
 import argparse
 
+from anywire.cli.listen import add_guard_options, listen
 from anywire.cli.parser import Commands, Parser
 from anywire.errors import ConfigError
 
@@ -12,6 +13,8 @@ __all__ = ("add_parser", "run")
 _EPILOG = """examples:
   anywire serve my_package.my_module:server
   anywire serve ./server.py:server
+  anywire serve ./server.py:server --http 127.0.0.1:8000
+  anywire serve ./server.py:server --sse 127.0.0.1:8000
 """
 
 
@@ -20,9 +23,10 @@ def add_parser(commands: Commands) -> Parser:
     parser = commands.add_parser(
         "serve",
         prog="anywire serve",
-        help="run a Server on stdio",
-        usage="anywire serve MODULE:SERVER",
-        description="Run a Server on this process's stdin and stdout, in the framing that the client speaks.",
+        help="run a Server on stdio or over HTTP",
+        usage="anywire serve MODULE:SERVER [options]",
+        description="Run a Server on this process's stdin and stdout, in the framing that the client speaks, "
+        "or over HTTP for any number of clients.",
         epilog=_EPILOG,
     )
     parser.add_argument(
@@ -30,6 +34,24 @@ def add_parser(commands: Commands) -> Parser:
         metavar="MODULE:SERVER",
         help="what to run, such as my_package.tools:server or ./file.py:server",
     )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="serve Streamable HTTP there, such as --http 127.0.0.1:8000; port 0 takes a free one",
+    )
+    where.add_argument(
+        "--sse",
+        metavar="HOST:PORT",
+        help="serve HTTP+SSE there, for clients that know nothing newer, such as --sse 127.0.0.1:8000",
+    )
+    parser.add_argument(
+        "--path",
+        default="/mcp",
+        metavar="PATH",
+        help="the path that --http serves: /mcp, or such as --path /",
+    )
+    add_guard_options(parser)
     return parser
 
 
@@ -40,6 +62,21 @@ def run(options: argparse.Namespace) -> int:
 
     if options.command is not None:
         raise ConfigError("serve takes module:server, not a command after '--'")
-    claim_stdio()
-    load_server(options.target).run()
-    return 0
+    if options.http is None and options.sse is None:
+        claim_stdio()
+        load_server(options.target).run()
+        return 0
+    return _serve_http(options)
+
+
+def _serve_http(options: argparse.Namespace) -> int:
+    from anywire.bridge.endpoint import HttpAddress
+    from anywire.cli.load import load_server
+    from anywire.server.session import SERVED_METHODS
+    from anywire.transport.asgi_host import split_address
+
+    server = load_server(options.target)
+    host, port = split_address(options.http or options.sse)
+    path = "/sse" if options.sse else "/" + options.path.lstrip("/")
+    address = HttpAddress(host, port, path, old=options.sse is not None)
+    return listen(options, address, server.accept, serves=SERVED_METHODS.__contains__, close=server.close)

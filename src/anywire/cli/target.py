@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 __all__ = ("TARGET_HELP", "TARGET_WORDS", "child_command", "converse", "limits_of")
 
 #: How a target is written in a usage line.
-TARGET_WORDS = "(MODULE:SERVER | -- COMMAND [ARGUMENT ...])"
+TARGET_WORDS = "(MODULE:SERVER | URL | -- COMMAND [ARGUMENT ...])"
 #: What a target is.
 TARGET_HELP = (
     "what to call: a Server of Python code, such as my_module:server or ./file.py:server, "
+    "a URL, such as https://host.example/mcp (sse+https://… for an old server), "
     "or a command behind '--', such as -- npx -y some-server"
 )
 
@@ -53,7 +54,31 @@ def converse(options: argparse.Namespace, work: Callable[[Client, Output, Status
 
             run_process(call_child, limits)
         return 0
+    if options.target is not None and _URL.match(options.target):
+        return _converse_over_http(options, limits, work)
     return _converse_in_memory(options, limits, work)
+
+
+def _converse_over_http(
+    options: argparse.Namespace,
+    limits: Limits,
+    work: Callable[[Client, Output, Status], Awaitable[None]],
+) -> int:
+    from anywire.cli.headers import headers_of
+    from anywire.client.connect import connect
+    from anywire.transport.run_process import run_process
+
+    _refuse_child_options(options)
+    headers, output = headers_of(options), Output()
+    with Status(verbose=options.verbose) as status:
+
+        async def call_url() -> None:
+            client = connect(options.target, headers=headers, limits=limits, on_log=status.log)
+            async with _open(client) as opened:
+                await work(opened, output, status)
+
+        run_process(call_url, limits)
+    return 0
 
 
 def _converse_in_memory(
@@ -141,10 +166,6 @@ def _checked(options: argparse.Namespace) -> str:
     target: str | None = options.target
     if target is None:
         raise ConfigError(f"say what to call: {TARGET_WORDS}")
-    if _URL.match(target):
-        raise ConfigError(
-            f"{target}: HTTP is not supported by this version; call a command behind '--' or MODULE:SERVER"
-        )
     if ":" not in target:
         raise ConfigError(
             f"{target!r} is no MODULE:SERVER such as my_module:server; a command stands behind '--': "

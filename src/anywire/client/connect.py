@@ -16,9 +16,9 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Notification
 
 if TYPE_CHECKING:
-    from anywire.transport.http_request import TokenHook
+    from anywire.transport.http_calls import TokenHook
 
-__all__ = ("Acceptor", "Target", "connect")
+__all__ = ("Acceptor", "Target", "connect", "http_transport")
 
 
 class Acceptor(Protocol):
@@ -69,7 +69,7 @@ def connect(
     if _is_transport(target):
         return make(target)
     if isinstance(target, str):
-        return make(_http(target, headers, hook, limits))
+        return make(http_transport(target, headers, hook, limits))
     argv = _words(target)
     from anywire.transport.process import Command
     from anywire.transport.stdio_client import StdioClientTransport
@@ -79,7 +79,10 @@ def connect(
     return make(child, explain=child.explain_silence)
 
 
-def _http(url: str, headers: Mapping[str, str] | None, hook: TokenHook | None, limits: Limits) -> Transport:
+def http_transport(
+    url: str, headers: Mapping[str, str] | None, hook: TokenHook | None, limits: Limits
+) -> Transport:
+    """Return a transport to the server at a URL, not started.  Raises `ConfigError` for no such URL."""
     scheme = url.partition("://")[0].lower()
     if scheme in ("sse+http", "sse+https"):
         from anywire.transport.sse_client import SseClientTransport

@@ -212,12 +212,11 @@ class ServerSession:
 
     def _send(self, reply: Response | ErrorResponse) -> None:
         """Send the one answer of a request, with those of its batch if it came in one."""
-        if self._batches.active:
-            gathered = self._batches.add(reply)
-            if gathered is not None:
-                self._send_batch(gathered)
-                return
-        self._post(reply)
+        gathered = self._batches.add(reply) if self._batches.active else None
+        if gathered is not None:
+            self._send_batch(gathered)
+        elif not self.transport.closed:  # not through `_post`: this is the hot path
+            self.transport.post(reply, related=reply.id)
 
     def _post(self, reply: Response | ErrorResponse) -> None:
         if not self.transport.closed:

@@ -13,37 +13,37 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
 
 from anywire.errors import (
     AnywireError,
-    ConnectFailed,
     HttpStatusError,
     LocalProtocolError,
     RemoteProtocolError,
     TransportBroken,
-    TransportClosed,
 )
-from anywire.protocol.http.client import Reading
-from anywire.protocol.http.reconnect import Reconnect
 from anywire.protocol.retry import is_read_only
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.http_calls import HttpCalls, TokenHook
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
-from anywire.transport.http_request import Asker, HttpSession, Reply, TokenHook
+from anywire.transport.http_handshake import INITIALIZED, Handshake
+from anywire.transport.http_listening import GeneralStream
+from anywire.transport.http_request import Asker, Expected
+from anywire.transport.persist import persist
 from anywire.wire.codec import decode, encode
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
     Batch,
+    ErrorResponse,
     Fault,
     Message,
     Notification,
     Request,
     Response,
-    create_notification,
     id_key,
 )
 from anywire.wire.peer import read_cancel
@@ -60,11 +60,10 @@ _log = logging.getLogger("anywire.http")
 #: reported and skipped.
 MAX_SSE_BYTES: Final = 10 * 1024 * 1024
 
-_INITIALIZED: Final = "notifications/initialized"
-_RENEWAL_ID: Final = b'"anywire-renewal"'
-# What a request that can be sent again is given when the server is away, in tries.
-_TRIES: Final = 6
 _GOODBYE_SECONDS: Final = 2.0
+
+#: Gets the raw id of each request that cannot have an answer any more (None: it was no request).
+_Failed: TypeAlias = Callable[[bytes | None, AnywireError], None]
 
 
 class HttpClientTransport:
@@ -73,6 +72,8 @@ class HttpClientTransport:
     `headers` go on every request, `hook` gives more for each.  A request that cannot have an answer
     any more is reported by `on_failed`, with the HTTP status, the content type and the first bytes
     where there are any.
+
+    Requests and replies travel on connections of their own, so only notifications keep their order.
     """
 
     def __init__(
@@ -85,82 +86,139 @@ class HttpClientTransport:
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.callbacks = Callbacks()
-        #: What this wire is called in errors.
-        self.name = url
+        self._url = url
         self._limits = limits
-        self._new_exchange = exchange or (lambda: AiohttpExchange(limits))
-        self._asker = Asker(url, dict(headers or {}), hook, limits)
-        self._session = HttpSession()
-        self._initialize: Request | None = None
-        self._posts: dict[bytes, asyncio.Task[None]] = {}
-        self._notes: set[asyncio.Task[None]] = set()
-        self._listening: asyncio.Task[None] | None = None
-        self._renewing: asyncio.Task[None] | None = None
+        self._calls = HttpCalls(url, headers, hook, exchange or (lambda: AiohttpExchange(limits)), limits)
+        #: What this wire is called in errors.
+        self.name = self._calls.name
+        self._asker = Asker(self._calls, limits)
+        self._handshake = Handshake(self.name, self._asker, self._receive, limits)
+        self._general = GeneralStream(
+            self.name, self._asker, self._receive, self._handshake.renew, self._lost_for_good, limits
+        )
+        self._handshake.opened = self._general.open
+        self._asked: dict[bytes, asyncio.Task[None]] = {}
+        self._telling: set[asyncio.Task[None]] = set()
+        self._last_note: asyncio.Task[None] | None = None
+        self._places = asyncio.Semaphore(limits.connections)
         self._closing: asyncio.Task[None] | None = None
         self._old: SseClientTransport | None = None  # what carries the messages of an old server
 
     def __repr__(self) -> str:
-        return f"<HttpClientTransport {self.name}, {len(self._posts)} requests>"
+        return f"<HttpClientTransport {self.name}, {len(self._asked)} requests>"
 
     @property
     def closed(self) -> bool:
-        """True from the moment `close()` was called."""
-        return self._closing is not None
+        """True from the moment `close()` was called, or the stream of an old server was lost."""
+        return self._closing is not None or (self._old is not None and self._old.closed)
 
     async def start(self) -> None:
         """Be ready to send; the first message shows whether anybody is there."""
-        self._asker.exchange = self._new_exchange()
+        self._calls.start()
 
     # Sending.
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send without waiting for the answer."""
-        if self._old is not None:
-            self._old.post(message)
-        else:
-            self.begin(message)
+        self.begin(message, self._report)
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send; what wants no reply has arrived when this returns."""
-        if self._old is not None:
-            await self._old.send(message)
-            return
-        task = self.begin(message)
+        task = self.begin(message, self._report)
         if not isinstance(message, Request | Batch):
             await asyncio.shield(task)
 
-    def begin(self, message: Message | Batch) -> asyncio.Task[None]:
-        """Send in a task that ends when everything that the server answers has been received."""
+    def begin(self, message: Message | Batch, failed: _Failed) -> asyncio.Task[None]:
+        """Send in a task that ends when everything that the server answers has been received.
+
+        `failed` is told what cannot be answered any more, or could not be delivered.
+        """
         refuse_when_closed(self.closed, self.name)
-        if isinstance(message, Request):
-            task = self._task(self._ask(message))
-            self._posts[id_key(message.id)] = task
-            return task
-        task = self._task(self._tell(message))
-        self._notes.add(task)
-        task.add_done_callback(self._notes.discard)
-        return task
+        if self._old is not None:
+            return self._track(self._send_to_old(self._old, message, failed))
+        match message:
+            case Request():
+                key = id_key(message.id)
+                task = self._task(self._ask(message, failed))
+                self._asked[key] = task
+                task.add_done_callback(lambda done: self._answered(key, done))
+                return task
+            case Batch() if any(isinstance(item, Request) for item in message.items):
+                return self._track(self._ask_all(message, failed))
+            case Notification() if (cancelled := read_cancel(message)) is not None:
+                return self._track(self._cancel(message, cancelled.key, failed))
+            case Notification():
+                self._last_note = self._track(self._tell_in_order(message, self._last_note, failed))
+                return self._last_note
+            case _:
+                return self._track(self._tell(message, failed))
 
     def _task(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(coroutine)
 
-    async def _ask(self, request: Request) -> None:
-        """Send a request until it is answered or cannot be; report the latter."""
-        if request.method == "initialize":
-            self._initialize, self._session = request, HttpSession()
+    def _track(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._task(coroutine)
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+        return task
+
+    def _answered(self, key: bytes, task: asyncio.Task[None]) -> None:
+        if self._asked.get(key) is task:
+            del self._asked[key]
+
+    def _report(self, id: bytes | None, error: AnywireError) -> None:
+        if id is None:
+            call_back(self.callbacks.on_error, error)
+        else:
+            call_back(self.callbacks.on_failed, id, error)
+
+    # Requests.
+
+    async def _ask(self, request: Request, failed: _Failed) -> None:
+        """Send a request until it is answered or cannot be."""
+        expected = Expected([request.id], self._receive, single=True)
         try:
-            reply = await self._ask_until_answered(request)
+            if request.method == "initialize":
+                await self._handshake.open(request, expected)
+            else:
+                await self._send_request(request, expected, again=is_read_only(request.method))
         except HttpStatusError as error:
             if request.method != "initialize" or not await self._fall_back(error, request):
-                call_back(self.callbacks.on_failed, request.id, error)
-        except AnywireError as error:
-            call_back(self.callbacks.on_failed, request.id, error)
+                failed(request.id, error)
+        except Exception as error:  # noqa: BLE001 nobody may wait in vain, whatever happened
+            failed(request.id, self._known(error))
         else:
-            if request.method == "initialize":
-                self._session = HttpSession.opened(reply)
-            self._receive(reply.message)
-        finally:
-            self._posts.pop(id_key(request.id), None)
+            assert expected.reply is not None
+            self._receive(expected.reply)
+
+    async def _ask_all(self, batch: Batch, failed: _Failed) -> None:
+        requests = [item for item in batch.items if isinstance(item, Request)]
+        again = len(requests) == len(batch.items) and all(is_read_only(each.method) for each in requests)
+        expected = Expected([request.id for request in requests], self._receive, single=False)
+        try:
+            await self._send_request(batch, expected, again=again)
+        except Exception as error:  # noqa: BLE001 nobody may wait in vain, whatever happened
+            for id in list(expected.missing.values()):
+                failed(id, self._known(error))
+
+    async def _send_request(self, message: Request | Batch, expected: Expected, *, again: bool) -> None:
+        """Send what wants replies; once more when the session turns out to be gone."""
+        body, seconds = encode(message), self._limits.connect_seconds
+        async with self._places:
+            for _ in range(2):
+                session = self._handshake.session
+                send = partial(self._asker.ask, expected, body, session)
+                if await persist(send, again=again, seconds=seconds):
+                    return
+                await self._handshake.renew(session)
+        raise TransportBroken(f"{self.name}: a new session was refused as well")
+
+    def _known(self, error: Exception) -> AnywireError:
+        """Return an error as one that a caller can expect."""
+        if isinstance(error, AnywireError):
+            return error
+        _log.error("%s: something went wrong", self.name, exc_info=error)
+        return TransportBroken(f"{self.name}: {type(error).__name__}: {error}")
 
     async def _fall_back(self, error: HttpStatusError, request: Request) -> bool:
         """Where no POST is taken there may be an old server, which begins with a stream."""
@@ -169,10 +227,10 @@ class HttpClientTransport:
         from anywire.transport.sse_client import SseClientTransport
 
         old = SseClientTransport(
-            self.name,
-            headers=self._asker.headers,
-            hook=self._asker.hook,
-            exchange=self._new_exchange,
+            self._url,
+            headers=self._calls.headers,
+            hook=self._calls.hook,
+            exchange=self._calls.make_exchange,
             limits=self._limits,
             callbacks=self.callbacks,
         )
@@ -184,45 +242,46 @@ class HttpClientTransport:
         old.post(request)
         return True
 
-    async def _ask_until_answered(self, request: Request) -> Reply:
-        """Send again what cannot have been executed, or only reads, within bounds."""
-        body, tries, renewed = encode(request), 0, False
-        while True:
-            tries += 1
-            session = self._session
-            try:
-                reply = await self._asker.ask(request.id, body, session, self._receive)
-            except (ConnectFailed, TransportBroken) as error:
-                sent = not isinstance(error, ConnectFailed)
-                first = request.method == "initialize"
-                if tries >= _TRIES or first or (sent and not is_read_only(request.method)):
-                    raise
-                await asyncio.sleep(min(0.1 * 2**tries, 2.0))
-                continue
-            if reply is not None:
-                return reply
-            if renewed:
-                raise TransportBroken(f"{self.name}: a new session was refused as well")
-            renewed = True
-            await self._renew(session)
+    # What wants no reply.
 
-    async def _tell(self, message: Message | Batch) -> None:
-        """Send what wants no reply; a batch may have replies, which are received."""
-        cancelled = read_cancel(message) if isinstance(message, Notification) else None
-        body = encode(message)
+    async def _tell(self, message: Message | Batch, failed: _Failed) -> None:
+        """Send what wants no reply; what the old session asked for is nothing to a new one."""
+        body, session = encode(message), self._handshake.session
         try:
-            if not await self._asker.tell(body, self._session, self._receive):
-                await self._renew(self._session)
-                await self._asker.tell(body, self._session, self._receive)
+            send = partial(self._asker.tell, body, session)
+            if not await persist(send, again=False, seconds=self._limits.connect_seconds):
+                await self._handshake.renew(session)
+                if not isinstance(message, Response | ErrorResponse):
+                    await self._asker.tell(body, self._handshake.session)
+        except Exception as error:  # noqa: BLE001 whatever happened, somebody must hear of it
+            failed(None, self._known(error))
+        else:
+            if isinstance(message, Notification) and message.method == INITIALIZED:
+                self._general.open(self._handshake.session)
+
+    async def _tell_in_order(
+        self, message: Notification, before: asyncio.Task[None] | None, failed: _Failed
+    ) -> None:
+        """Send a notification after the one before it: the order of two connections is anybody's guess."""
+        if before is not None and not before.done():
+            await asyncio.wait([before])
+        await self._tell(message, failed)
+
+    async def _cancel(self, message: Notification, key: bytes, failed: _Failed) -> None:
+        """Let go the request that is cancelled, and tell the server to stop."""
+        abandoned = self._asked.get(key)
+        if abandoned is not None:
+            abandoned.cancel()
+        try:
+            await self._asker.tell(encode(message), self._handshake.session)
+        except Exception as error:  # noqa: BLE001 whatever happened, somebody must hear of it
+            failed(None, self._known(error))
+
+    async def _send_to_old(self, old: SseClientTransport, message: Message | Batch, failed: _Failed) -> None:
+        try:
+            await old.send(message)
         except AnywireError as error:
-            call_back(self.callbacks.on_error, error)
-            return
-        finally:
-            abandoned = self._posts.pop(cancelled.key, None) if cancelled is not None else None
-            if abandoned is not None:
-                abandoned.cancel()
-        if isinstance(message, Notification) and message.method == _INITIALIZED:
-            self._listen()
+            failed(message.id if isinstance(message, Request) else None, error)
 
     # Receiving.
 
@@ -232,64 +291,16 @@ class HttpClientTransport:
         else:
             call_back(self.callbacks.on_message, message)
 
-    def _listen(self) -> None:
-        """Open the general stream, if the server has one."""
-        if self._listening is not None:
-            self._listening.cancel()
-        self._listening = self._task(self._keep_listening(self._session))
+    def hold_reading(self, reason: str) -> None:
+        """Read no more of any answer, for one of several reasons that may hold at once."""
+        self._calls.gate.hold(reason)
 
-    async def _keep_listening(self, session: HttpSession) -> None:
-        policy, last_event_id, retry = Reconnect(self._limits), "", None
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer."""
+        self._calls.gate.release(reason)
 
-        def received(message: Message | Batch | Fault) -> None:
-            policy.delivered()
-            self._receive(message)
-
-        while not self.closed:
-            try:
-                end = await self._asker.listen(session, last_event_id, received)
-            except AnywireError as error:
-                _log.info("%s: the general stream was lost: %s", self.name, error)
-            else:
-                if end.reading is Reading.NOT_OFFERED:
-                    return
-                if end.reading is Reading.SESSION_GONE:
-                    await self._renew_quietly(session)
-                    return
-                last_event_id, retry = end.last_event_id, end.retry
-            await asyncio.sleep(policy.delay(random.random(), retry))  # noqa: S311 it spreads load, no more
-
-    # The session.
-
-    async def _renew(self, session: HttpSession) -> None:
-        """Shake hands again, once for all who found the session gone."""
-        if self._session is not session:
-            return
-        if self._renewing is None:
-            self._renewing = self._task(self._shake_hands_again())
-            self._renewing.add_done_callback(self._renewed)
-        await asyncio.shield(self._renewing)
-
-    def _renewed(self, task: asyncio.Task[None]) -> None:
-        self._renewing = None
-        if not task.cancelled():
-            task.exception()  # whoever waits has it; nobody may wait any more
-
-    async def _renew_quietly(self, session: HttpSession) -> None:
-        with contextlib.suppress(AnywireError):
-            await self._renew(session)
-
-    async def _shake_hands_again(self) -> None:
-        if self._initialize is None:
-            raise TransportClosed(f"{self.name}: the session is gone, and there was no handshake to repeat")
-        request = msgspec.structs.replace(self._initialize, id=_RENEWAL_ID, frame=b"")
-        reply = await self._asker.ask(request.id, encode(request), HttpSession(), self._receive)
-        if reply is None or not isinstance(reply.message, Response):
-            raise TransportBroken(f"{self.name}: the session is gone and a new handshake was refused")
-        self._session = HttpSession.opened(reply)
-        _log.info("%s: the session was gone; a new one has been opened", self.name)
-        await self._asker.tell(encode(create_notification(_INITIALIZED)), self._session, self._receive)
-        self._listen()
+    def _lost_for_good(self) -> None:
+        call_back(self.callbacks.on_end)
 
     # The end.
 
@@ -300,25 +311,25 @@ class HttpClientTransport:
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:
-        tasks = [*self._posts.values(), self._listening, self._renewing]
-        for task in tasks:
-            if task is not None:
-                task.cancel()
-        if self._notes:
-            await asyncio.wait(self._notes, timeout=_GOODBYE_SECONDS)
+        reading = [*self._asked.values(), self._general.stop(), self._handshake.stop()]
+        for task in self._asked.values():
+            task.cancel()
+        if self._telling:
+            await asyncio.wait(self._telling, timeout=_GOODBYE_SECONDS)
+        telling = list(self._telling)
+        for task in telling:
+            task.cancel()
         with contextlib.suppress(AnywireError, TimeoutError):
             async with asyncio.timeout(_GOODBYE_SECONDS):
-                await self._asker.end(self._session)
-        waited = [task for task in [*tasks, *self._notes] if task is not None]
-        for task in self._notes:
-            task.cancel()
-        await asyncio.gather(*waited, return_exceptions=True)
-        if self._asker.exchange is not None:
-            await self._asker.exchange.close()
-        if self._old is not None:
-            await self._old.close()  # which says that it is closed
-        else:
+                await self._asker.end(self._handshake.session)
+        left = [task for task in [*reading, *telling] if task is not None]
+        if left:
+            await asyncio.wait(left, timeout=_GOODBYE_SECONDS)
+        await self._calls.close()
+        if self._old is None:
             call_back(self.callbacks.on_close, None)
+        else:
+            await self._old.close()  # which says that it is closed
 
 
 class StreamableHttpOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -348,8 +359,6 @@ class StreamableHttpClient:
         callbacks = self._transport.callbacks
         callbacks.on_message = self._frame
         callbacks.on_error = self._error
-        callbacks.on_failed = self._failed
-        self._failures: dict[bytes, AnywireError] = {}
         self._started = False
 
     async def send(self, frame: Mapping[str, Any]) -> None:
@@ -364,10 +373,10 @@ class StreamableHttpClient:
         message = decode(encode_value(frame))
         if isinstance(message, Fault):
             raise LocalProtocolError(message.reason)
-        await asyncio.shield(self._transport.begin(message))
-        failure = self._failures.pop(message.id, None) if isinstance(message, Request) else None
-        if failure is not None:
-            raise failure
+        failures: list[AnywireError] = []
+        await asyncio.shield(self._transport.begin(message, lambda _, error: failures.append(error)))
+        if failures:
+            raise failures[0]
 
     async def stop(self) -> None:
         """End the streams and the session; later sends are refused.  Idempotent."""
@@ -382,6 +391,3 @@ class StreamableHttpClient:
 
     def _error(self, error: Fault | AnywireError) -> None:
         self._options.on_error(RemoteProtocolError(error.reason) if isinstance(error, Fault) else error)
-
-    def _failed(self, id: bytes, error: AnywireError) -> None:
-        self._failures[id] = error

@@ -7,13 +7,15 @@ is behind it.  aiohttp is imported when it is first used: it takes longer than e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
+from anywire._version import __version__
 from anywire.errors import ConfigError, ConnectFailed, DeadlineExceeded, TransportBroken
+from anywire.transport.proxy import Proxy, proxy_for
 from anywire.wire.limits import Limits
 
 if TYPE_CHECKING:
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-__all__ = ("AiohttpExchange", "Exchange", "HttpResponse")
+__all__ = ("AiohttpExchange", "Exchange", "HttpResponse", "without_secrets")
+
+#: How long an idle connection is kept: less than the five seconds after which many servers drop one,
+#: since a request that crosses with the end of its connection may or may not have been executed.
+_KEEP_SECONDS: Final = 4.0
 
 
 class HttpResponse(Protocol):
@@ -37,8 +43,8 @@ class HttpResponse(Protocol):
         """The headers under lower-case names; of one that occurs twice, the last."""
         ...
 
-    def chunks(self) -> AsyncIterator[bytes]:
-        """Return the body as it comes.  Raises `TransportBroken` when it is cut."""
+    async def read(self) -> bytes:
+        """Return more of the body, empty at its end.  Raises `TransportBroken` when it is cut."""
         ...
 
 
@@ -61,7 +67,11 @@ class Exchange(Protocol):
 
 
 class AiohttpExchange:
-    """Sends requests with aiohttp: proxies and CA bundles from the environment, connections kept."""
+    """Sends requests with aiohttp; connections are kept for the next request.
+
+    Proxies come from the environment (see `anywire.transport.proxy`), and so do certificates, as
+    OpenSSL has it: `SSL_CERT_FILE`, `SSL_CERT_DIR`.
+    """
 
     def __init__(self, limits: Limits) -> None:
         try:
@@ -70,44 +80,79 @@ class AiohttpExchange:
             raise ConfigError("HTTP needs aiohttp: install anywire[http]") from error
         self._aiohttp = aiohttp
         self._limits = limits
-        connector = aiohttp.TCPConnector(limit=limits.connections)
-        timeout = aiohttp.ClientTimeout(
-            total=None, connect=None, sock_connect=limits.connect_seconds, sock_read=None
-        )
+        self._proxies: dict[str, Proxy | None] = {}
+        tracing = aiohttp.TraceConfig()
+        tracing.on_connection_create_end.append(self._connected)
+        tracing.on_connection_reuseconn.append(self._connected)
+        # How many there may be at once is the transport's business: some must never wait for others.
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_SECONDS)
         self._session = aiohttp.ClientSession(
             connector=connector,
-            timeout=timeout,
-            trust_env=True,
+            timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_seconds),
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=256 * 1024,
+            headers={"User-Agent": f"anywire/{__version__}"},
+            trace_configs=[tracing],
         )
+
+    async def _connected(self, session: object, context: Any, params: object) -> None:  # noqa: ANN401 of aiohttp
+        """The connection is there: from now on the first byte is waited for."""
+        deadline: asyncio.Timeout = context.trace_request_ctx
+        deadline.reschedule(asyncio.get_running_loop().time() + self._limits.first_byte_seconds)
 
     @asynccontextmanager
     async def open(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
     ) -> AsyncGenerator[HttpResponse, None]:
         """Send a request."""
-        aiohttp, where = self._aiohttp, f"{method} {_without_secrets(url)}"
+        where = f"{method} {without_secrets(url)}"
+        deadline = asyncio.timeout(None)
         try:
-            async with asyncio.timeout(self._limits.first_byte_seconds):
+            async with deadline:
                 response = await self._session.request(
-                    method, url, headers=headers, data=body, allow_redirects=False
+                    method,
+                    url,
+                    headers=headers,
+                    data=body,
+                    allow_redirects=False,
+                    trace_request_ctx=deadline,
+                    **self._through(url),
                 )
-        except aiohttp.ClientConnectorError as error:
-            raise ConnectFailed(f"{where}: {error}") from error
-        except aiohttp.ConnectionTimeoutError as error:
-            reason = f"no connection within {self._limits.connect_seconds:g} s"
-            raise ConnectFailed(f"{where}: {reason}") from error
-        except TimeoutError as error:
-            seconds = self._limits.first_byte_seconds
-            raise DeadlineExceeded(f"{where}: no first byte of an answer within {seconds:g} s") from error
-        except aiohttp.InvalidURL as error:
-            raise ConfigError(f"{url!r} is no URL") from error
-        except (aiohttp.ClientError, OSError) as error:
-            raise TransportBroken(f"{where}: {_describe(error)}") from error
+        except Exception as error:
+            raise self._read_error(where, error, connected=deadline.when() is not None) from error
         async with response:
-            yield _AiohttpResponse(response, where, aiohttp)
+            yield _AiohttpResponse(response, where, self._aiohttp)
+
+    def _through(self, url: str) -> dict[str, Any]:
+        """Return what aiohttp must know of the proxy, which is looked up once."""
+        origin = "/".join(url.split("/", 3)[:3])
+        if origin not in self._proxies:
+            self._proxies[origin] = proxy_for(url)
+        proxy = self._proxies[origin]
+        if proxy is None:
+            return {}
+        auth = None if proxy.user is None else self._aiohttp.BasicAuth(proxy.user, proxy.password)
+        return {"proxy": proxy.url, "proxy_auth": auth}
+
+    def _read_error(self, where: str, error: Exception, *, connected: bool) -> Exception:
+        """Tell what went wrong, and whether anything was sent."""
+        aiohttp = self._aiohttp
+        match error:
+            case aiohttp.ConnectionTimeoutError():
+                return ConnectFailed(f"{where}: no connection within {self._limits.connect_seconds:g} s")
+            case TimeoutError():
+                seconds = self._limits.first_byte_seconds
+                return DeadlineExceeded(f"{where}: no first byte of an answer within {seconds:g} s")
+            case aiohttp.InvalidURL():
+                return ConfigError(f"{where}: this is no URL")
+            case aiohttp.ClientError() | OSError():
+                kind = TransportBroken if connected else ConnectFailed
+                return kind(f"{where}: {_describe(error)}")
+            case ValueError() | TypeError():
+                return ConfigError(f"{where}: the request cannot be sent: {_describe(error)}")
+            case _:
+                return error
 
     async def close(self) -> None:
         """Close all connections."""
@@ -122,17 +167,19 @@ class _AiohttpResponse:
         self.status = response.status
         self.headers = {name.lower(): value for name, value in response.headers.items()}
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def read(self) -> bytes:
         try:
-            async for chunk in self._response.content.iter_any():
-                yield chunk
-        except (self._library.ClientError, OSError, TimeoutError) as error:
+            return await self._response.content.readany()
+        except (self._library.ClientError, OSError) as error:
             raise TransportBroken(f"{self._where}: the answer was cut: {_describe(error)}") from error
 
 
-def _without_secrets(url: str) -> str:
+def without_secrets(url: str) -> str:
     """Leave out what a URL may hold of passwords and keys."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "a URL that cannot be read"
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}" + ("?…" if parts.query else "")
 

@@ -1,226 +1,271 @@
-"""One HTTP request of a client and what comes back: reading, redirects, resuming a lost stream."""
+"""One request of a client and its reply, over as many connections as that takes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from typing import Final, TypeAlias, TypeGuard
+import random
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 import msgspec
 
 from anywire.errors import (
+    AnywireError,
+    ConnectFailed,
+    DeadlineExceeded,
     HttpStatusError,
     LimitExceeded,
-    LocalProtocolError,
     RemoteProtocolError,
     TransportBroken,
 )
-from anywire.protocol.http.client import Purpose, Reading, read_head, redirect_target, request_headers
+from anywire.protocol.http.client import Purpose, Reading
 from anywire.protocol.http.media import JSON, media_type
 from anywire.protocol.http.reconnect import Reconnect
-from anywire.protocol.types.initialize import InitializeResult
-from anywire.transport.http_exchange import Exchange, HttpResponse
+from anywire.transport.deadline import bounded
+from anywire.transport.http_calls import SHOWN_BYTES, HttpCalls, HttpSession
+from anywire.transport.http_exchange import HttpResponse
 from anywire.wire.codec import decode
-from anywire.wire.event_stream import EventStreamDecoder
+from anywire.wire.event_stream import EventStreamDecoder, ServerEvent
 from anywire.wire.limits import Limits
-from anywire.wire.message import Batch, ErrorResponse, Fault, FaultKind, Message, Response, id_key
-from anywire.wire.value import decode_value
+from anywire.wire.message import (
+    NULL_ID,
+    Batch,
+    ErrorResponse,
+    Fault,
+    FaultKind,
+    Message,
+    Response,
+    id_key,
+)
 
-__all__ = ("Asker", "HttpSession", "Received", "Reply", "StreamEnd", "TokenHook")
-
-#: Called before each request; returns headers for it alone, such as a fresh token.
-TokenHook: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
+__all__ = ("Asker", "Expected", "Received", "StreamEnd")
 
 #: Gets each thing that comes in.
 Received: TypeAlias = Callable[[Message | Batch | Fault], None]
 
-_SHOWN_BYTES: Final = 300
+# How often in a row a lost reply is gone after in vain.
 _RESUMES: Final = 8
 
 
-class Reply(msgspec.Struct, frozen=True):
-    """The answer to a request, with the session id that came with it."""
+class Expected:
+    """What was asked and whose replies have not come; receives on its behalf.
 
-    message: Response | ErrorResponse
-    session_id: str | None = None
+    The reply to a single request is kept back as `reply`; those to a batch are handed on.
+    """
+
+    def __init__(self, ids: Iterable[bytes], received: Received, *, single: bool) -> None:
+        #: The raw ids that are unanswered, by their keys.
+        self.missing = {id_key(id): id for id in ids}
+        #: The reply to the single request.
+        self.reply: Response | ErrorResponse | None = None
+        #: The session that the answer named.
+        self.session_id: str | None = None
+        #: How many messages have come in.
+        self.delivered = 0
+        self._received = received
+        self._single = single
+
+    def __call__(self, message: Message | Batch | Fault) -> None:
+        """Take one thing that came in.  Raises when it is the reply, and cannot be used."""
+        if isinstance(message, Fault):
+            self._take_fault(message)
+        elif isinstance(message, Batch) and self._single:
+            for item in message.items:
+                self(item)
+        else:
+            self._take(message)
+
+    def _take(self, message: Message | Batch) -> None:
+        self.delivered += 1
+        answered = False
+        for item in message.items if isinstance(message, Batch) else (message,):
+            key = self._answered(item)
+            if key is not None:
+                answered = True
+                id = self.missing.pop(key)
+                if self._single:
+                    self.reply = _named(item, id)
+        if not (answered and self._single):
+            self._received(message)
+
+    def _answered(self, item: Message | Fault) -> bytes | None:
+        """Return the key of the request that a message answers, None where it answers none of these."""
+        if not isinstance(item, Response | ErrorResponse):
+            return None
+        sole = next(iter(self.missing)) if len(self.missing) == 1 else None
+        if item.id is None or item.id == NULL_ID:
+            return sole if isinstance(item, ErrorResponse) else None
+        key = id_key(item.id)
+        if key in self.missing:
+            return key
+        return sole if sole is not None and key.strip(b'"') == sole.strip(b'"') else None
+
+    def _take_fault(self, fault: Fault) -> None:
+        key = None if fault.id is None else id_key(fault.id)
+        if self._single and self.missing and fault.is_reply and (key is None or key in self.missing):
+            kind = LimitExceeded if fault.kind is FaultKind.TOO_LARGE else RemoteProtocolError
+            raise kind(f"the reply could not be used: {fault.reason}")
+        self._received(fault)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all replies have come."""
+        return not self.missing
+
+
+def _named(item: Message | Fault, id: bytes) -> Response | ErrorResponse:
+    """Give an error without an id that of the request it answers."""
+    assert isinstance(item, Response | ErrorResponse)
+    if item.id is None or item.id == NULL_ID:
+        return msgspec.structs.replace(item, id=id, frame=b"")
+    return item
 
 
 class StreamEnd(msgspec.Struct, frozen=True):
-    """How a general stream ended: what it was, and from where it can be taken up again."""
+    """How a general stream ended: what it was, from where it can be taken up again, what broke it."""
 
     reading: Reading
     last_event_id: str = ""
     retry: int | None = None
-
-
-class HttpSession(msgspec.Struct, frozen=True, eq=False):
-    """What a handshake gave: the session's id and the revision; both None before it."""
-
-    id: str | None = None
-    revision: str | None = None
-
-    @classmethod
-    def opened(cls, reply: Reply) -> HttpSession:
-        """Return the session that the answer to `initialize` opened."""
-        if not isinstance(reply.message, Response):
-            return cls()
-        try:
-            revision = decode_value(reply.message.result, InitializeResult).protocol_version
-        except msgspec.MsgspecError:
-            revision = None
-        return cls(reply.session_id, revision)
+    error: AnywireError | None = None
 
 
 class Asker:
-    """Sends requests to one URL and reads what comes back."""
+    """Sends messages with an `HttpCalls` and reads what comes back."""
 
-    def __init__(self, url: str, headers: Mapping[str, str], hook: TokenHook | None, limits: Limits) -> None:
-        self._url = url
-        #: What goes on every request.
-        self.headers = headers
-        #: What gives more headers for each request.
-        self.hook = hook
+    def __init__(self, calls: HttpCalls, limits: Limits) -> None:
+        self._calls = calls
         self._limits = limits
-        #: What sends them; set before the first.
-        self.exchange: Exchange | None = None
 
-    async def ask(self, id: bytes, body: bytes, session: HttpSession, received: Received) -> Reply | None:
-        """Send a request and return its reply; what comes before it goes to `received`.
+    async def ask(self, expected: Expected, body: bytes, session: HttpSession) -> bool:
+        """Send what wants replies, and hand them to `expected`.
 
-        None: the session is gone, and the request was refused because of it.  Raises a
-        `TransportError` or `ProtocolError` when there is no reply.
+        False: the session is gone, and the request was refused because of it.  Raises a
+        `TransportError`, `ProtocolError` or `DeadlineExceeded` when there is no reply.
         """
-        async with self._open("POST", Purpose.REQUEST, session, body) as (response, reading):
-            if reading is Reading.SESSION_GONE:
-                return None
-            session_id = response.headers.get("mcp-session-id") or None
-            if reading is Reading.JSON:
-                message = await self._read_json(response, id, received)
-            elif reading is Reading.STREAM:
-                message = await self._read_reply(response, id, session, received)
-            else:
-                message = await self._read_failure(response, id)
-        return Reply(message, session_id)
-
-    async def tell(self, body: bytes, session: HttpSession, received: Received) -> bool:
-        """Send what wants no reply; False: the session is gone."""
-        async with self._open("POST", Purpose.NOTE, session, body) as (response, reading):
+        what = f"{self._calls.name}: the answer was not complete"
+        async with (
+            bounded(self._limits.answer_seconds, what),
+            self._calls.open("POST", Purpose.REQUEST, body, session=session) as (response, reading),
+        ):
+            expected.session_id = response.headers.get("mcp-session-id") or None
             if reading is Reading.SESSION_GONE:
                 return False
-            if reading is Reading.STREAM:  # the replies to a batch
-                await self._read_events(response, EventStreamDecoder(self._limits), received)
-            elif reading is not Reading.ACCEPTED:
-                raise await self._status_error(response)
+            if reading is Reading.JSON:
+                await self._read_json(response, expected)
+            elif reading is Reading.STREAM:
+                await self._read_replies(response, expected, session)
+            else:
+                await self._read_failure(response, expected)
+            return True
+
+    async def tell(self, body: bytes, session: HttpSession) -> bool:
+        """Send what wants no reply; False: the session is gone."""
+        async with self._calls.open("POST", Purpose.NOTE, body, session=session) as (response, reading):
+            if reading is Reading.SESSION_GONE:
+                return False
+            if reading not in (Reading.ACCEPTED, Reading.STREAM):
+                raise await self._calls.status_error(response)
             return True
 
     async def listen(self, session: HttpSession, last_event_id: str, received: Received) -> StreamEnd:
-        """Read the general stream to its end."""
-        async with self._open("GET", Purpose.STREAM, session, None, last_event_id) as (response, reading):
+        """Read the general stream to its end.  Raises when it could not be opened."""
+        async with self._calls.open("GET", Purpose.STREAM, session=session, last_event_id=last_event_id) as (
+            response,
+            reading,
+        ):
             if reading is Reading.FAILED:
-                raise await self._status_error(response)
+                raise await self._calls.status_error(response)
             if reading is not Reading.STREAM:
                 return StreamEnd(reading)
             decoder = EventStreamDecoder(self._limits)
             decoder.last_event_id = last_event_id
-            await self._read_events(response, decoder, received)
-            return StreamEnd(reading, decoder.last_event_id, decoder.retry)
+            cut = await self._read_events(response, decoder, received)
+            return StreamEnd(reading, decoder.last_event_id, decoder.retry, cut)
 
     async def end(self, session: HttpSession) -> None:
         """Tell the server that the session is over, if there is one."""
-        if session.id is not None and self.exchange is not None:
-            async with self._open("DELETE", Purpose.END, session, None):
+        if session.id is not None and self._calls.started:
+            async with self._calls.open("DELETE", Purpose.END, session=session):
                 pass
-
-    # One request.
-
-    @asynccontextmanager
-    async def _open(
-        self, method: str, purpose: Purpose, session: HttpSession, body: bytes | None, last_event_id: str = ""
-    ) -> AsyncGenerator[tuple[HttpResponse, Reading], None]:
-        """Send a request, following redirects on the same origin."""
-        if self.exchange is None:
-            raise LocalProtocolError("the transport has not been started")
-        headers = request_headers(
-            purpose, session_id=session.id, revision=session.revision, last_event_id=last_event_id
-        )
-        headers = {**self.headers, **headers, **(await self.hook() if self.hook is not None else {})}
-        url, followed = self._url, 0
-        while True:
-            async with self.exchange.open(method, url, headers, body) as response:
-                had_session = session.id is not None
-                reading = read_head(purpose, response.status, response.headers, had_session=had_session)
-                if reading is not Reading.REDIRECT:
-                    yield response, reading
-                    return
-                target = redirect_target(url, response.headers.get("location"), followed=followed)
-                if target is None:
-                    raise await self._status_error(response)
-            url, followed = target, followed + 1
 
     # Bodies.
 
-    async def _read_json(
-        self, response: HttpResponse, id: bytes, received: Received
-    ) -> Response | ErrorResponse:
-        body = await self._read_body(response)
+    async def _read_json(self, response: HttpResponse, expected: Expected) -> None:
+        body = await self._calls.read_all(response)
         message = decode(body, self._limits)
-        for item in message.items if isinstance(message, Batch) else (message,):
-            if _answers(item, id):
-                return item
-            received(item)
         if isinstance(message, Fault):
-            raise RemoteProtocolError(f"{self._url}: the answer cannot be used: {message.reason}")
-        raise RemoteProtocolError(
-            f"{self._url}: the answer does not answer the request: {body[:_SHOWN_BYTES]!r}"
+            raise RemoteProtocolError(self._unusable(response, body, message.reason))
+        expected(message)
+        if not expected.complete:
+            raise RemoteProtocolError(self._unusable(response, body, "it does not answer the request"))
+
+    async def _read_failure(self, response: HttpResponse, expected: Expected) -> None:
+        """A JSON-RPC error may come with any status; anything else is an error of this wire."""
+        content = media_type(response.headers.get("content-type"))
+        if content != JSON or response.status in (401, 403):
+            raise await self._calls.status_error(response)
+        body = await self._calls.read_all(response)
+        message = decode(body, self._limits)
+        if not isinstance(message, ErrorResponse) or message.id is None or message.id == NULL_ID:
+            raise HttpStatusError(self._calls.name, response.status, content, body[:SHOWN_BYTES])
+        expected(message)
+        if not expected.complete:
+            raise HttpStatusError(self._calls.name, response.status, content, body[:SHOWN_BYTES])
+
+    def _unusable(self, response: HttpResponse, body: bytes, reason: str) -> str:
+        content = media_type(response.headers.get("content-type"))
+        shown = body[:SHOWN_BYTES].decode("utf-8", "backslashreplace")
+        return (
+            f"{self._calls.name}: the answer (HTTP {response.status}, {content}) cannot be used: "
+            f"{reason}: {shown!r}"
         )
 
-    async def _read_body(self, response: HttpResponse) -> bytes:
-        chunks: list[bytes] = []
-        size, limit = 0, self._limits.message_bytes
-        async for chunk in response.chunks():
-            size += len(chunk)
-            if size > limit:
-                raise LimitExceeded(f"{self._url}: the answer exceeds {limit} bytes")
-            chunks.append(chunk)
-        return b"".join(chunks)
+    # Event streams.
 
-    async def _read_reply(
-        self, response: HttpResponse, id: bytes, session: HttpSession, received: Received
-    ) -> Response | ErrorResponse:
-        """Read events up to the reply, over as many connections as it takes while there is progress."""
+    async def _read_replies(self, response: HttpResponse, expected: Expected, session: HttpSession) -> None:
+        """Read events up to the last reply, over as many connections as it takes while one comes about."""
         decoder = EventStreamDecoder(self._limits)
-        waiting = _Waiting(id, received)
-        await self._read_events_or_lose_them(response, decoder, waiting)
-        policy, tries = Reconnect(self._limits), 0
-        while waiting.reply is None:
-            tries += 1
-            seen = decoder.last_event_id
-            if not seen or tries > _RESUMES:
-                raise TransportBroken(f"{self._url}: the stream ended without the reply")
-            await asyncio.sleep(policy.delay(0.0, decoder.retry))
-            async with self._open("GET", Purpose.STREAM, session, None, seen) as (resumed, reading):
-                if reading is not Reading.STREAM:
-                    raise TransportBroken(
-                        f"{self._url}: the stream ended without the reply and was not resumed"
-                    )
-                retry, decoder = decoder.retry, EventStreamDecoder(self._limits)
-                decoder.last_event_id, decoder.retry = seen, retry
-                await self._read_events_or_lose_them(resumed, decoder, waiting)
-            if decoder.last_event_id != seen:
-                tries = 0
-                policy.delivered()
-        return waiting.reply
-
-    async def _read_events_or_lose_them(
-        self, response: HttpResponse, decoder: EventStreamDecoder, waiting: _Waiting
-    ) -> None:
-        """Read events to the reply; a stream that breaks is as good as one that ends."""
-        try:
-            await self._read_events(response, decoder, waiting, until=waiting.is_over)
-        except TransportBroken:
+        cut = await self._read_events(response, decoder, expected, until=lambda: expected.complete)
+        policy, failures = Reconnect(self._limits), 0
+        while not expected.complete:
             if not decoder.last_event_id:
-                raise
+                raise self._lost("the stream ended without the reply", cut)
+            if failures >= _RESUMES:
+                raise self._lost("the stream ended without the reply and could not be resumed", cut)
+            await asyncio.sleep(policy.delay(random.random(), decoder.retry))  # noqa: S311 it spreads load
+            seen, delivered = decoder.last_event_id, expected.delivered
+            cut = await self._resume(decoder, expected, session)
+            if expected.delivered > delivered:
+                policy.delivered()
+            failures = 0 if decoder.last_event_id != seen else failures + 1
+
+    async def _resume(
+        self, decoder: EventStreamDecoder, expected: Expected, session: HttpSession
+    ) -> AnywireError | None:
+        """Go on with a stream where it was lost; return what broke it this time, None for a polite end."""
+        seen = decoder.last_event_id
+        try:
+            async with self._calls.open("GET", Purpose.STREAM, session=session, last_event_id=seen) as (
+                response,
+                reading,
+            ):
+                if reading is Reading.STREAM:
+                    return await self._read_events(
+                        response, decoder, expected, until=lambda: expected.complete
+                    )
+                error = await self._calls.status_error(response)
+        except (ConnectFailed, TransportBroken, DeadlineExceeded) as failure:
+            return failure  # not that of the request, which has been sent: it must not look so
+        if reading is Reading.FAILED:
+            return error
+        raise self._lost("the stream ended without the reply and was not resumed", error)
+
+    def _lost(self, what: str, cause: AnywireError | None) -> TransportBroken:
+        """The request was sent, and its reply is lost."""
+        error = TransportBroken(f"{self._calls.name}: {what}" + (f": {cause}" if cause is not None else ""))
+        error.__cause__ = cause
+        return error
 
     async def _read_events(
         self,
@@ -228,70 +273,23 @@ class Asker:
         decoder: EventStreamDecoder,
         received: Received,
         until: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Read an event stream to its end, or until that is so."""
-        async for chunk in response.chunks():
-            for event in decoder.feed(chunk):
-                self._take_event(event if isinstance(event, Fault) else event.data, received)
-            if until():
-                return
+    ) -> AnywireError | None:
+        """Read an event stream to its end, or until that is so; return what broke it."""
+        cut: AnywireError | None = None
+        try:
+            while chunk := await self._calls.read(response):
+                for event in decoder.feed(chunk):
+                    self._take_event(event, received)
+                if until():
+                    return None
+        except (TransportBroken, DeadlineExceeded) as error:
+            cut = error
         for event in decoder.end():
-            self._take_event(event if isinstance(event, Fault) else event.data, received)
+            self._take_event(event, received)
+        return cut
 
-    def _take_event(self, data: bytes | Fault, received: Received) -> None:
-        if isinstance(data, Fault):
-            received(data)
-        elif data:  # an event without data primes the stream or keeps it alive
-            received(decode(data, self._limits))
-
-    async def _read_failure(self, response: HttpResponse, id: bytes) -> Response | ErrorResponse:
-        """A JSON-RPC error may come with any status; anything else is an error of this wire."""
-        content = media_type(response.headers.get("content-type"))
-        if content == JSON and response.status not in (401, 403):
-            body = await self._read_body(response)
-            message = decode(body, self._limits)
-            if isinstance(message, ErrorResponse) and _answers(message, id):
-                return message
-            raise HttpStatusError(self._url, response.status, content, body[:_SHOWN_BYTES])
-        raise await self._status_error(response)
-
-    async def _status_error(self, response: HttpResponse) -> HttpStatusError:
-        start = b""
-        async for chunk in response.chunks():
-            start += chunk
-            if len(start) >= _SHOWN_BYTES:
-                break
-        content = media_type(response.headers.get("content-type"))
-        return HttpStatusError(self._url, response.status, content, start[:_SHOWN_BYTES])
-
-
-class _Waiting:
-    """Receives on behalf of a request and keeps its reply."""
-
-    def __init__(self, id: bytes, received: Received) -> None:
-        self._id = id
-        self._received = received
-        self.reply: Response | ErrorResponse | None = None
-
-    def __call__(self, message: Message | Batch | Fault) -> None:
-        """Take one thing that came in."""
-        if self.reply is None and _answers(message, self._id):
-            self.reply = message
-            return
-        if isinstance(message, Fault) and message.is_reply and message.id == self._id:
-            reason = f"the reply could not be used: {message.reason}"
-            error = LimitExceeded if message.kind is FaultKind.TOO_LARGE else RemoteProtocolError
-            raise error(reason)
-        self._received(message)
-
-    def is_over(self) -> bool:
-        """Whether the reply is there."""
-        return self.reply is not None
-
-
-def _answers(message: Message | Batch | Fault, id: bytes) -> TypeGuard[Response | ErrorResponse]:
-    return (
-        isinstance(message, Response | ErrorResponse)
-        and message.id is not None
-        and id_key(message.id) == id_key(id)
-    )
+    def _take_event(self, event: ServerEvent | Fault, received: Received) -> None:
+        if isinstance(event, Fault):
+            received(event)
+        elif event.data:  # an event without data primes the stream or keeps it alive
+            received(decode(event.data, self._limits))

@@ -32,7 +32,16 @@ from anywire.protocol.http.server import (
     unknown_event,
     unknown_session,
 )
-from anywire.transport.asgi import ClientGone, Headers, Receive, Scope, Send, Wire, follow_lifespan, read_head_of
+from anywire.transport.asgi import (
+    ClientGone,
+    Headers,
+    Receive,
+    Scope,
+    Send,
+    Wire,
+    follow_lifespan,
+    read_head_of,
+)
 from anywire.transport.contract import Accept
 from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.http_sessions import HttpSessions
@@ -144,6 +153,8 @@ class _Exchange:
         if session is not None:
             await session.gate.passed()  # before the body is read: what is not read is not kept
         body = await self._wire.body(head, self._limits.body_bytes)
+        if body is None:
+            return
         verdict = self._listener.read(head, body)
         match verdict:
             case Reject():

@@ -13,20 +13,16 @@ Specification: MCP `basic/lifecycle#shutdown`.
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
-import shlex
-import shutil
 import signal
-from collections.abc import Callable, Coroutine, Mapping
-from pathlib import Path
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 import msgspec
 
 from anywire.errors import ProcessExited, SpawnFailed
 from anywire.transport.activity import cpu_ticks
-from anywire.transport.environment import base_environment
+from anywire.transport.command import Command, why_not_started
 from anywire.transport.guardian import guardian
 from anywire.transport.posix_fds import FdWriter
 from anywire.transport.stderr_tail import StderrTail
@@ -43,32 +39,6 @@ KILL_SECONDS: Final = 2.0
 _LEFT_BEHIND_SECONDS: Final = 0.3
 _POLL_SECONDS: Final = 0.02
 _LAST_WORDS_SECONDS: Final = 0.25
-_SHOWN_LENGTH: Final = 200
-
-
-class Command(msgspec.Struct, frozen=True):
-    """What to start: `argv` without a shell, `env` merged over the base environment, `cwd`.
-
-    `inherit_env` takes this process's whole environment for the base.
-    """
-
-    argv: tuple[str, ...]
-    env: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
-    cwd: str | None = None
-    inherit_env: bool = False
-
-    def __str__(self) -> str:
-        """Return the command line, the middle of a long one left out: it is for people."""
-        line = " ".join(shlex.join(self.argv).split())
-        return line if len(line) <= _SHOWN_LENGTH else f"{line[: _SHOWN_LENGTH - 43]} … {line[-40:]}"
-
-    def environment(self) -> dict[str, str]:
-        """Return the environment the child gets.
-
-        Python writes in blocks to a pipe unless told otherwise, which would keep replies back.
-        """
-        base = dict(os.environ) if self.inherit_env else base_environment(os.environ)
-        return {"PYTHONUNBUFFERED": "1", **base, **self.env}
 
 
 class Events(msgspec.Struct, frozen=True):
@@ -133,21 +103,28 @@ class ChildProcess(asyncio.SubprocessProtocol):
         guardian.starting(self._mark)
         try:
             write_end = await self._exec()
-        except BaseException as error:
-            guardian.forget(self._mark)
-            if isinstance(error, OSError | ValueError):
-                raise SpawnFailed(_why_not_started(self.command, error)) from error
-            raise
-        self._tree.started(self.pid)
-        self._life = asyncio.get_running_loop().create_task(self._live())
-        try:
-            low = self._limits.write_low_bytes
-            self._stdin = FdWriter(write_end, low, self._has_room, self._stdin_broken)
+            self._tree.started(self.pid)
+            self._life = asyncio.get_running_loop().create_task(self._live())
+            self._stdin = self._writer_of(write_end)
             guardian.started(self._mark, self.pid, self._stdin.fileno())
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            await self._undo_start()
+            raise SpawnFailed(why_not_started(self.command, error)) from error
+        except BaseException:
+            self.kill()  # an interrupt can come anywhere
+            raise
+
+    def _writer_of(self, write_end: int) -> FdWriter:
+        try:
+            return FdWriter(write_end, self._limits.write_low_bytes, self._has_room, self._stdin_broken)
+        except OSError:
             os.close(write_end)
+            raise
+
+    async def _undo_start(self) -> None:
+        if self._transport is not None:
             await self.end()
-            raise SpawnFailed(f"{self.command} was ended again: {error}") from error
+        guardian.forget(self._mark)
 
     async def _exec(self) -> int:
         """Start the program; return the descriptor on which its stdin is written."""
@@ -288,13 +265,14 @@ class ChildProcess(asyncio.SubprocessProtocol):
             await self._end_what_it_left()
             if self._exited.is_set():
                 await self.wait()
-        except asyncio.CancelledError:
-            self.kill()
-            await _within(KILL_SECONDS, self._exited.wait())
+            guardian.forget(self._mark)
+        except BaseException as error:
+            self.kill()  # the loop is shut down, or an interrupt came
+            if isinstance(error, asyncio.CancelledError):
+                await _within(KILL_SECONDS, self._exited.wait())
             raise
         finally:
             self._close_stdin()
-            guardian.forget(self._mark)
             if self._life is not None:
                 self._life.cancel()
             if self._transport is not None:
@@ -366,32 +344,3 @@ async def _within(seconds: float, something: Coroutine[Any, Any, object]) -> boo
     except TimeoutError:
         return False
     return True
-
-
-def _why_not_started(command: Command, error: OSError | ValueError) -> str:
-    program = command.argv[0] if command.argv else ""
-    start = f"{command} was not started: "
-    if command.cwd is not None and not Path(command.cwd).is_dir():
-        return f"{start}there is no folder {command.cwd}"
-    match error:
-        case FileNotFoundError() if (script := _interpreted(command, program)) is not None:
-            return f"{start}the interpreter that {str(script)!r} names in its first line was not found"
-        case FileNotFoundError():
-            path = command.environment().get("PATH", "")
-            where = "" if "/" in program else f" on the PATH {path!r}"
-            return f"{start}no program {program!r} was found{where}"
-        case PermissionError():
-            return f"{start}{program!r} may not be executed"
-        case OSError(errno=errno.ENOEXEC):
-            return f"{start}{program!r} is no program that this system can execute"
-        case _:
-            return f"{start}{error}"
-
-
-def _interpreted(command: Command, program: str) -> Path | None:
-    """Return the script that is there, though the system says that something is not."""
-    if "/" in program:
-        path = Path(command.cwd or ".") / program
-    else:
-        path = Path(shutil.which(program, path=command.environment().get("PATH", "")) or "/nowhere")
-    return path if path.is_file() else None

@@ -15,15 +15,14 @@ from collections.abc import Callable, Mapping
 from anywire.errors import (
     AnywireError,
     ConnectFailed,
-    HttpStatusError,
     RemoteProtocolError,
     TransportBroken,
 )
-from anywire.protocol.http.client import Purpose, Reading, read_head, request_headers
+from anywire.protocol.http.client import Purpose, Reading
 from anywire.protocol.http.old_sse import ENDPOINT_EVENT, resolve_endpoint
 from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
+from anywire.transport.http_calls import HttpCalls, TokenHook
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
-from anywire.transport.http_request import TokenHook
 from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import EventStreamDecoder, ServerEvent
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -46,28 +45,26 @@ class SseClientTransport:
         callbacks: Callbacks | None = None,
     ) -> None:
         self.callbacks = callbacks or Callbacks()
-        #: What this wire is called in errors.
-        self.name = url
-        self._headers = dict(headers or {})
-        self._hook = hook
         self._limits = limits
-        self._new_exchange = exchange or (lambda: AiohttpExchange(limits))
-        self._exchange: Exchange | None = None
+        self._calls = HttpCalls(url, headers, hook, exchange or (lambda: AiohttpExchange(limits)), limits)
+        #: What this wire is called in errors.
+        self.name = self._calls.name
         self._endpoint: asyncio.Future[str] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._posts: set[asyncio.Task[None]] = set()
         self._last: asyncio.Task[None] | None = None
-        self._closed = False
+        self._closing: asyncio.Task[None] | None = None
+        self._lost = False
 
     @property
     def closed(self) -> bool:
         """True once the stream was lost or `close()` was called."""
-        return self._closed
+        return self._lost or self._closing is not None
 
     async def start(self) -> None:
         """Open the stream and wait until it says where to POST.  Raises `ConnectFailed` or the like."""
         loop = asyncio.get_running_loop()
-        self._exchange = self._new_exchange()
+        self._calls.start()
         self._endpoint = loop.create_future()
         self._reading = loop.create_task(self._read(self._endpoint))
         try:
@@ -89,8 +86,16 @@ class SseClientTransport:
         """Send; the message has arrived when this returns."""
         await asyncio.shield(self._begin(message))
 
+    def hold_reading(self, reason: str) -> None:
+        """Read no more of the stream, for one of several reasons that may hold at once."""
+        self._calls.gate.hold(reason)
+
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer."""
+        self._calls.gate.release(reason)
+
     def _begin(self, message: Message | Batch) -> asyncio.Task[None]:
-        refuse_when_closed(self._closed, self.name)
+        refuse_when_closed(self.closed, self.name)
         # One after the other: the order of POSTs on several connections is anybody's guess.
         task = asyncio.get_running_loop().create_task(self._deliver(message, self._last))
         self._last = task
@@ -104,30 +109,18 @@ class SseClientTransport:
         try:
             await self._post(encode(message))
         except AnywireError as error:
-            if isinstance(message, Request):
-                call_back(self.callbacks.on_failed, message.id, error)
-            else:
+            requests = [item for item in _items(message) if isinstance(item, Request)]
+            for request in requests:
+                call_back(self.callbacks.on_failed, request.id, error)
+            if not requests:
                 call_back(self.callbacks.on_error, error)
 
     async def _post(self, body: bytes) -> None:
-        assert self._exchange is not None
         assert self._endpoint is not None
         url = self._endpoint.result()
-        headers = await self._headers_for(Purpose.NOTE)
-        async with self._exchange.open("POST", url, headers, body) as response:
+        async with self._calls.open("POST", Purpose.NOTE, body, url=url) as (response, _):
             if not 200 <= response.status < 300:
-                start = b""
-                async for chunk in response.chunks():
-                    start += chunk
-                    if len(start) > 300:
-                        break
-                raise HttpStatusError(
-                    url, response.status, response.headers.get("content-type", ""), start[:300]
-                )
-
-    async def _headers_for(self, purpose: Purpose) -> dict[str, str]:
-        protocol = request_headers(purpose, session_id=None, revision=None)
-        return {**self._headers, **protocol, **(await self._hook() if self._hook is not None else {})}
+                raise await self._calls.status_error(response)
 
     async def _read(self, endpoint: asyncio.Future[str]) -> None:
         """Read the stream to its end, which is the end of the conversation."""
@@ -138,22 +131,20 @@ class SseClientTransport:
             error = failure
         if not endpoint.done():
             endpoint.set_exception(error)
-        elif not self._closed:
-            self._closed = True
+        elif not self.closed:
+            self._lost = True
             call_back(self.callbacks.on_close, error)
 
     async def _read_stream(self, endpoint: asyncio.Future[str]) -> None:
-        assert self._exchange is not None
-        headers = await self._headers_for(Purpose.STREAM)
-        async with self._exchange.open("GET", self.name, headers, None) as response:
-            reading = read_head(Purpose.STREAM, response.status, response.headers, had_session=False)
+        async with self._calls.open("GET", Purpose.STREAM) as (response, reading):
             if reading is not Reading.STREAM:
-                content = response.headers.get("content-type", "")
-                raise HttpStatusError(self.name, response.status, content, b"")
+                raise await self._calls.status_error(response)
             decoder = EventStreamDecoder(self._limits)
-            async for chunk in response.chunks():
+            while chunk := await self._calls.read(response):
                 for event in decoder.feed(chunk):
                     self._take(event, endpoint)
+            for event in decoder.end():
+                self._take(event, endpoint)
 
     def _take(self, event: ServerEvent | Fault, endpoint: asyncio.Future[str]) -> None:
         if isinstance(event, ServerEvent) and event.event == ENDPOINT_EVENT:
@@ -169,23 +160,32 @@ class SseClientTransport:
             call_back(self.callbacks.on_message, message)
 
     def _take_endpoint(self, data: bytes, endpoint: asyncio.Future[str]) -> None:
-        url = resolve_endpoint(self.name, data)
+        url = resolve_endpoint(self._calls.url, data)
         if url is None:
             shown = data[:200].decode("utf-8", "replace")
-            raise RemoteProtocolError(f"{self.name}: the endpoint leads to another origin: {shown}")
+            raise RemoteProtocolError(
+                f"{self.name}: the endpoint event names no address of this server: {shown!r}"
+            )
         endpoint.set_result(url)
 
     async def close(self) -> None:
         """Send what is being sent, close the stream and all connections."""
-        was_closed, self._closed = self._closed, True
-        if self._posts:
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
+        if self._posts and not self._lost:
             await asyncio.wait(self._posts, timeout=self._limits.shutdown_seconds)
         tasks = [*self._posts, *([self._reading] if self._reading is not None else [])]
         for task in tasks:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*tasks, return_exceptions=True)
-        if self._exchange is not None:
-            await self._exchange.close()
-        if not was_closed:
+        await self._calls.close()
+        if not self._lost:
             call_back(self.callbacks.on_close, None)
+
+
+def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:
+    return message.items if isinstance(message, Batch) else (message,)

@@ -16,7 +16,6 @@ Specification: WHATWG HTML §9.2; MCP `basic/transports#streamable-http`.
 from __future__ import annotations
 
 import re
-from enum import Enum
 from typing import Final
 
 import msgspec
@@ -51,17 +50,6 @@ class ServerEvent(msgspec.Struct, frozen=True):
     unterminated: bool = False
 
 
-class _Rest(Enum):
-    """What becomes of the rest of the line that has begun."""
-
-    #: It is kept until the line is whole.
-    KEPT = "kept"
-    #: The line is data of an event that is too large.
-    SKIPPED = "skipped"
-    #: The line is too long to be any other field; comments may be of any length.
-    DROPPED = "dropped"
-
-
 class EventStreamDecoder:
     """Cuts a stream into events.  Linear in time.
 
@@ -72,7 +60,8 @@ class EventStreamDecoder:
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._line = bytearray()  # the line that has begun, as far as it is kept
-        self._rest = _Rest.KEPT
+        self._drained = False  # the line that has begun is too long to be kept ...
+        self._is_data = False  # ... and is data of an event that is too large
         self._data = bytearray()  # of the event that has begun, each of its lines with a line feed
         self._event = b""
         self._id: str | None = None
@@ -101,7 +90,7 @@ class EventStreamDecoder:
         Of a last line that lacks its end only data counts, which shows by itself whether it is whole.
         """
         out: list[ServerEvent | Fault] = []
-        if self._rest is not _Rest.KEPT or self._line.startswith(_DATA):
+        if self._drained or self._line.startswith(_DATA):
             self._end_line(b"", out)
         if self._oversized is not None:
             self._end_skipping(out, cut=True)
@@ -131,8 +120,8 @@ class EventStreamDecoder:
 
     def _begin_line(self, piece: bytes) -> None:
         """Take what there is of a line whose end is still to come."""
-        if self._rest is not _Rest.KEPT:
-            self._go_on(piece)
+        if self._drained:
+            self._drain(piece)
             return
         self._line += piece
         if not self._started and len(self._line) >= len(_BOM):
@@ -145,16 +134,16 @@ class EventStreamDecoder:
             if size and (self._oversized is not None or self._exceeds(size)):
                 self._skip(self._line[start:])
                 self._line.clear()
-                self._rest = _Rest.SKIPPED
+                self._drained = self._is_data = True
         elif len(self._line) > self._limits.header_bytes:
             self._line.clear()
-            self._rest = _Rest.DROPPED
+            self._drained = True
 
     def _end_line(self, piece: bytes, out: list[ServerEvent | Fault]) -> None:
         """Take the last piece of a line."""
-        if self._rest is not _Rest.KEPT:
-            self._go_on(piece)
-            self._rest = _Rest.KEPT
+        if self._drained:
+            self._drain(piece)
+            self._drained = self._is_data = False
             return
         line = piece
         if self._line:
@@ -168,9 +157,9 @@ class EventStreamDecoder:
         elif line[0] != _COLON:
             self._field(line)
 
-    def _go_on(self, piece: bytes) -> None:
+    def _drain(self, piece: bytes) -> None:
         """Take more of a line that is not kept."""
-        if self._rest is _Rest.SKIPPED:
+        if self._is_data:
             self._skipped += piece
 
     def _field(self, line: bytes) -> None:

@@ -12,20 +12,18 @@ import sys
 
 
 def write(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    sys.stdout.buffer.write(line.encode() + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def answer(request: dict[str, object]) -> None:
     params = json.dumps(request.get("params"), ensure_ascii=False)
-    write('{"jsonrpc":"2.0","id":%s,"result":%s}' % (json.dumps(request["id"]), params))
+    write(f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])},"result":{params}}}')
 
 
 def main(how: str) -> None:
-    sys.stdin.reconfigure(encoding="utf-8")
-    sys.stdout.reconfigure(encoding="utf-8")
     kept: list[dict[str, object]] = []
-    for line in sys.stdin:
+    for line in sys.stdin.buffer:
         request = json.loads(line)
         if "method" not in request or "id" not in request:
             if how == "asks" and "result" in request:
@@ -40,7 +38,7 @@ def main(how: str) -> None:
             write("✓ ready")
             write("[db] connected")
         if how == "broken-reply":
-            write('{"jsonrpc":"2.0","id":%s,"result":{oops}}' % json.dumps(request["id"]))
+            write(f'{{"jsonrpc":"2.0","id":{json.dumps(request["id"])},"result":{{oops}}}}')
             continue
         if how == "flood":
             note = json.dumps(

@@ -88,6 +88,7 @@ def test_the_arguments_of_a_call_stay_raw() -> None:
 
 
 def test_a_result_says_that_it_is_an_error_only_if_it_is() -> None:
+    """Promise 5: a tool that failed is a result like any other, with `isError`."""
     assert encode_value(CallToolResult([TextContent("x")])) == b'{"content":[{"type":"text","text":"x"}]}'
     assert encode_value(CallToolResult([], is_error=True)) == b'{"content":[],"isError":true}'
 

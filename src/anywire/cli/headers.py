@@ -1,0 +1,73 @@
+"""HTTP headers from the command line: `--header`, `--header-file`, `${VARIABLE}` in either.
+
+A secret belongs into the environment or a file: the words of a command are there for every user of
+the machine to see.  Nothing that is read here is printed, logged or put into an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from pathlib import Path
+
+from anywire.errors import ConfigError
+
+__all__ = ("add_header_options", "headers_of")
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+
+
+def add_header_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says which headers go on every request to a URL."""
+    parser.add_argument(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'NAME: VALUE'",
+        help="a header for every request to a URL; ${NAME} is taken from the environment, "
+        "such as --header 'Authorization: Bearer ${TOKEN}'; may be repeated",
+    )
+    parser.add_argument(
+        "--header-file",
+        metavar="FILE",
+        help="a file of such headers, one a line, for example: --header-file ~/.config/headers",
+    )
+
+
+def headers_of(options: argparse.Namespace) -> dict[str, str]:
+    """Return the headers that the options name.  Raises `ConfigError`, without showing any value."""
+    lines = [(f"--header {number}", line) for number, line in enumerate(options.header, 1)]
+    if options.header_file is not None:
+        path = Path(options.header_file).expanduser()
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"--header-file {path} cannot be read: {error}") from error
+        lines += [(f"{path}, line {number}", line) for number, line in enumerate(text.splitlines(), 1)]
+    headers: dict[str, str] = {}
+    for where, line in lines:
+        if line.strip() and not line.lstrip().startswith("#"):
+            name, value = _read(where, line)
+            headers[name] = value
+    return headers
+
+
+def _read(where: str, line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon or not _NAME.fullmatch(name.strip()):
+        raise ConfigError(f"{where} is no header; write 'Name: Value'")
+
+    def expand(found: re.Match[str]) -> str:
+        variable, default = found.group(1), found.group(2)
+        if variable in os.environ:
+            return os.environ[variable]
+        if default is None:
+            raise ConfigError(f"{where} needs the variable {variable}, which is not set")
+        return default
+
+    value = _VARIABLE.sub(expand, value.strip())
+    if any(ord(character) < 32 or ord(character) == 127 for character in value):
+        raise ConfigError(f"{where} has a value with a control character")
+    return name.strip(), value
