@@ -44,8 +44,10 @@ async def on_socket(app: App, *, limits: Limits = QUICK, port: int = 0) -> Async
     failures: list[str] = []
     watch = _Watch(failures)
     logging.getLogger("uvicorn.error").addHandler(watch)
-    serving = asyncio.create_task(AsgiHost(app, app.close, limits).serve(opened))
+    asgi_host = AsgiHost(app, app.close, limits)
+    serving = asyncio.create_task(asgi_host.serve(opened))
     try:
+        await until(lambda: asgi_host._server.started or serving.done(), "the host serves")
         yield f"http://{host}:{number}"
     finally:
         serving.cancel()

@@ -63,7 +63,8 @@ def node_peers() -> Path:
     node, npm = find_node()
     manifests = [NODE_MANIFEST / "package.json", NODE_MANIFEST / "package-lock.json"]
     version = output_of([node, "--version"])
-    folder = PEERS / f"node-{digest(version, platform.machine(), *(path.read_text(encoding="utf-8") for path in manifests))}"
+    texts = [path.read_text(encoding="utf-8") for path in manifests]
+    folder = PEERS / f"node-{digest(version, platform.machine(), *texts)}"
     with installing(folder) as needed:
         if needed is not None:
             folder.mkdir(parents=True)

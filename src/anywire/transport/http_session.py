@@ -209,10 +209,13 @@ class HttpServerTransport:
         answered = _reply_ids(message)
         if not answered:
             known = self._by_request.get(id_key(related)) if related is not None else None
-            return known or self._general
+            return self._general if known is None else known
         named = [id for id in answered if id is not None and id != NULL_ID]
-        found = next((stream for id in named if (stream := self._by_request.get(id_key(id)))), None)
-        return found if found is not None or len(named) == len(answered) else self._delivering
+        for id in named:
+            stream = self._by_request.get(id_key(id))
+            if stream is not None:
+                return stream
+        return self._delivering if len(named) < len(answered) else None
 
     def _settle(self, stream: OutgoingStream, message: Message | Batch) -> None:
         """Note which replies a stream need not wait for any more; end it after the last."""
