@@ -173,7 +173,7 @@ def surroundings(environment: Mapping[str, str]) -> dict[str, str]:
 
 def output_of(argv: Sequence[str]) -> str:
     """The one line that a quick command prints."""
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(argv, capture_output=True, encoding="utf-8", timeout=60, check=False)
     return done.stdout.strip()
 
 
