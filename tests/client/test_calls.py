@@ -277,6 +277,7 @@ async def test_child_that_closes_its_input_fails_what_it_never_read() -> None:
             with pytest.raises(AnywireError) as failed:
                 await client.call_tool("x", timeout=0.05)
             outcomes.append(failed.value)
+            await asyncio.sleep(0)
 
         assert {type(outcome) for outcome in outcomes} <= {DeadlineExceeded, TransportBroken}
         with pytest.raises(TransportBroken, match="has closed its input"):

@@ -143,10 +143,12 @@ async def test_callbacks_get_what_was_sent() -> None:
     """And a report that cannot be read is left out."""
     logs: list[dict[str, Any]] = []
     reports: list[tuple[float, float | None, str | None]] = []
+
+    def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        reports.append((progress, total, message))
+
     async with played(on_log=logs.append) as (client, peer):
-        calling = asyncio.create_task(
-            client.call_tool("x", on_progress=lambda *report: reports.append(report))
-        )
+        calling = asyncio.create_task(client.call_tool("x", on_progress=on_progress))
         asked = await peer.receive()
         token = asked["params"]["_meta"]["progressToken"]
         for params in (

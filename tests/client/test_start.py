@@ -11,7 +11,7 @@ import pytest
 
 from anywire import ConnectFailed, Limits, ProcessExited, connect
 from anywire.errors import AnywireError, ConfigError, DeadlineExceeded, SpawnFailed
-from anywire.transport import process, stdio_client
+from anywire.transport import process, silence, stdio_client
 from anywire.transport.silence import FirstWords, explain
 from anywire.wire.framing import Framing
 from tests.transport.children import program
@@ -119,10 +119,14 @@ def test_server_that_exits_tells_code_and_last_words(failures: dict[str, Anywire
     assert (error.returncode, error.stderr_tail, error.unanswered) == (3, "no database", True)
 
 
-async def test_server_that_is_still_busy_starting_is_told_from_a_dead_one() -> None:
+async def test_server_that_is_still_busy_starting_is_told_from_a_dead_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """By the processor time it used."""
+    monkeypatch.setattr(silence, "_BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(process, "EOF_SECONDS", 0.2)
     argv = program("while True: sum(range(10000))")
-    error = await failure(argv, None, LIMITS.replace(connect_seconds=4.0))
+    error = await failure(argv, None, LIMITS.replace(connect_seconds=2.0))
     assert "s of processor time, so it may be slow to start" in str(error)
 
 

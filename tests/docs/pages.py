@@ -7,7 +7,8 @@ What a fenced block is for stands behind its three backticks:
     python file=NAME          a file of the page's folder, for the commands and scripts after it
     python example=PATH       the text of that file of the checkout
     pycon                     an interactive session; all of a page share their names
-    console                   commands behind `$ ` (`> ` goes on with one) and what they print
+    console                   commands behind `$ ` (`> ` goes on with one) and what they print; one that
+                              ends in `&` runs on until the end of the page
     json                      JSON
     sh, text                  shown, not run
 """

@@ -8,19 +8,22 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
+from anywire.errors import TransportClosed
 from anywire.testing import check_transport
 from anywire.testing.transport_kit import Pair
-from anywire.transport.contract import Transport, ignore
+from anywire.transport.contract import Callbacks, Transport, ignore
+from anywire.transport.http_calls import HttpSession
 from anywire.transport.http_client import HttpClientTransport
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
-from anywire.transport.http_calls import HttpSession
 from anywire.transport.http_server import HttpListener
+from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.sse_client import SseClientTransport
-from anywire.transport.sse_server import SseListener
+from anywire.transport.sse_server import SseListener, SseServerTransport
 from anywire.wire.limits import Limits
+from anywire.wire.message import Batch, Message
 from tests.http.in_process import AsgiExchange
 from tests.http.recording import RecordingExchange
-from tests.http.serving import App, listener_of, on_socket
+from tests.http.serving import App, on_socket, until
 
 #: The kit's messages are up to 5 MiB and thousands at a time.
 ROOMY = Limits(
@@ -39,7 +42,7 @@ Place = Callable[[App], AbstractAsyncContextManager[tuple[str, MakeExchange]]]
 
 @asynccontextmanager
 async def at_socket(app: App) -> AsyncGenerator[tuple[str, MakeExchange]]:
-    async with on_socket(app, limits=ROOMY) as origin:
+    async with on_socket(app) as origin:
         yield origin, lambda: AiohttpExchange(ROOMY)
 
 
@@ -54,14 +57,15 @@ PLACES: dict[str, Place] = {"over sockets": at_socket, "in process": in_process}
 class InSession(HttpClientTransport):
     """A client whose handshake has been done: its session is there from the start."""
 
-    def __init__(self, url: str, session_id: str, exchange: MakeExchange) -> None:
+    def __init__(self, url: str, session: HttpServerTransport, exchange: MakeExchange) -> None:
         super().__init__(url, exchange=exchange, limits=ROOMY)
-        self._has = HttpSession(session_id, "2025-03-26")
+        self._at_server = session
 
     async def start(self) -> None:
         await super().start()
-        self._handshake.session = self._has
-        self._general.open(self._has)
+        self._handshake.session = HttpSession(self._at_server.id, "2025-03-26")
+        self._general.open(self._handshake.session)
+        await until(lambda: self._at_server.is_read or self._at_server.closed, "the general stream is open")
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -75,7 +79,7 @@ async def test_kit_proves_streamable_http(place: str) -> None:
             session = listener.sessions.create()
             assert session is not None
             recording = RecordingExchange(exchange())
-            client = InSession(origin, session.id, lambda: recording)
+            client = InSession(origin, session, lambda: recording)
             yield client, session, recording.stream_of
             await client.close()
             await recording.close()
@@ -83,17 +87,62 @@ async def test_kit_proves_streamable_http(place: str) -> None:
         await check_transport(pair, patience=60.0)
 
 
+class Accepted:
+    """The server's end of a wire whose session begins when the client's end starts."""
+
+    def __init__(self, accepted: asyncio.Queue[SseServerTransport]) -> None:
+        self.callbacks = Callbacks()
+        self._accepted = accepted
+        self._inner: SseServerTransport | None = None
+        self._closed = False
+
+    @property
+    def closed(self) -> bool:
+        return self._closed if self._inner is None else self._inner.closed
+
+    async def start(self) -> None:
+        inner = await self._accepted.get()
+        inner.callbacks = self.callbacks
+        self._inner = inner
+        await inner.start()
+
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        if self._inner is None:
+            raise TransportClosed("it never started")
+        self._inner.post(message, related)
+
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
+        if self._inner is None:
+            raise TransportClosed("it never started")
+        await self._inner.send(message, related)
+
+    async def close(self) -> None:
+        if self._inner is not None:
+            await self._inner.close()
+        elif not self._closed:
+            self._closed = True
+            self.callbacks.on_close(None)
+
+
 @pytest.mark.parametrize("place", PLACES)
 async def test_kit_proves_the_old_transport(place: str) -> None:
     """HTTP+SSE keeps every promise at both ends."""
-    accepted: asyncio.Queue[Transport] = asyncio.Queue()
-    listener = SseListener(accepted.put_nowait, limits=ROOMY)
+    accepted: asyncio.Queue[SseServerTransport] = asyncio.Queue()
+
+    def accept(transport: Transport) -> None:
+        assert isinstance(transport, SseServerTransport)
+        accepted.put_nowait(transport)
+
+    listener = SseListener(accept, limits=ROOMY)
     async with PLACES[place](listener) as (origin, exchange):
 
         @asynccontextmanager
         async def pair() -> AsyncGenerator[Pair]:
+            while not accepted.empty():
+                await accepted.get_nowait().close()
             client = SseClientTransport(f"{origin}/sse", exchange=exchange, limits=ROOMY)
             yield client, Accepted(accepted)
             await client.close()
+            await until(lambda: not len(listener), "the session has ended")
 
         await check_transport(pair, patience=60.0)

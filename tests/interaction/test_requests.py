@@ -97,6 +97,9 @@ async def test_a_reply_that_answers_nothing_is_never_answered(wire: str) -> None
         await peer.send({"jsonrpc": "2.0", "id": 5, "error": {"code": -1, "message": "no"}})
         await peer.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no"}})
         await peer.send({"jsonrpc": "2.0", "error": {"code": -32600, "message": "no"}})
+        await peer.send(
+            [{"jsonrpc": "2.0", "id": 5, "result": {}}, {"jsonrpc": "1.0", "id": 6, "result": {}}]
+        )
 
         await peer.expect_silence()
 

@@ -40,6 +40,21 @@ else:
         return obtain(lambda: peers.python_peer(peers.SDK_1))
 
     @pytest.fixture(scope="session")
+    def server_time_python() -> Path:
+        """The interpreter of an environment with mcp-server-time."""
+        return obtain(lambda: peers.python_peer(peers.SERVER_TIME))
+
+    @pytest.fixture(scope="session")
+    def server_git_python() -> Path:
+        """The interpreter of an environment with mcp-server-git."""
+        return obtain(lambda: peers.python_peer(peers.SERVER_GIT))
+
+    @pytest.fixture(scope="session")
+    def fastmcp_python() -> Path:
+        """The interpreter of an environment with fastmcp."""
+        return obtain(lambda: peers.python_peer(peers.FASTMCP))
+
+    @pytest.fixture(scope="session")
     def node_peers() -> Path:
         """The folder whose `node_modules` holds the node packages."""
         return obtain(peers.node_peers)

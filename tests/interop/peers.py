@@ -30,6 +30,9 @@ NODE_MANIFEST = HERE / "node"
 
 SDK_2 = "mcp==2.3.0"
 SDK_1 = "mcp==1.30.0"
+SERVER_TIME = "mcp-server-time==2026.10.19"
+SERVER_GIT = "mcp-server-git==2026.10.19"
+FASTMCP = "fastmcp==4.2.3"
 NODE_AT_LEAST = 18
 
 INSTALL_WITHIN = 110.0

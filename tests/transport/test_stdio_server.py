@@ -264,6 +264,28 @@ async def test_a_callback_that_raises_about_a_broken_output_does_no_harm() -> No
     client.close()
 
 
+@pytest.mark.parametrize(("size", "whole"), [(300_000, True), (1_500_000, False)])
+@in_virtual_time
+async def test_closing_waits_as_long_as_the_client_reads(size: int, whole: bool) -> None:
+    """However slowly, for some seconds; one that reads a little now and then does not keep it for ever."""
+    patience = DEFAULT_LIMITS.shutdown_seconds
+    client = Client()
+    client.listen()
+    await client.transport.start()
+    client.transport.post(create_notification("n", "x" * size))
+    closing = asyncio.ensure_future(client.transport.close())
+    received = b""
+    while not closing.done():
+        await asyncio.sleep(patience * 0.7)
+        received += client.read()
+    received += client.read()
+
+    assert (client.closed_with == [None]) is whole
+    assert received.endswith(b'"}\n') is whole
+    assert asyncio.get_running_loop().time() < 6 * patience
+    client.close()
+
+
 @in_virtual_time
 async def test_closing_waits_for_a_slow_client_and_not_for_one_that_is_stuck() -> None:
     """What was sent is written, within bounds; else the reason says how much was not read."""

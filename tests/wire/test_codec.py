@@ -6,7 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from anywire.wire.codec import body, decode, decode_value, encode, fault_from_excerpt
+from anywire.wire.codec import (
+    _decode_envelope,
+    _from_envelope,
+    body,
+    decode,
+    decode_value,
+    encode,
+    fault_from_excerpt,
+)
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
     NULL_ID,
@@ -100,6 +108,34 @@ def test_an_id_that_could_not_be_read_is_answered_as_null_or_left_out() -> None:
     assert encode(without).startswith(b'{"jsonrpc":"2.0","error":')
 
 
+def test_a_reason_tells_where_the_trouble_is() -> None:
+    assert decode_fault(b"oops").reason.endswith(" at byte 0")
+    assert decode_fault(b'{"id":1,"method":}').reason.endswith(" at byte 17")
+    assert " at byte " not in decode_fault(b"[]").reason
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Request(b"1", "x"),
+        Request(b'"a"', "tools/call", b'{"a":[1]}'),
+        Notification("x"),
+        Notification("x", b"[]"),
+        Response(b"1", b'{"a":[1]}'),
+    ],
+)
+def test_the_usual_spelling_is_known_to_have_nothing_twice(
+    message: Request | Notification | Response,
+) -> None:
+    frame = encode(message)
+
+    read, bare_size = _from_envelope(_decode_envelope(frame), frame)
+
+    assert read == message
+    assert bare_size == len(frame)
+    assert _from_envelope(_decode_envelope(frame + b" "), frame + b" ")[1] == len(frame)
+
+
 def test_a_fault_tells_how_much_there_was_and_keeps_an_excerpt() -> None:
     fault = decode_fault(b"x" * 100, Limits(excerpt_bytes=10))
 
@@ -158,6 +194,7 @@ def test_the_limit_passes_and_two_levels_more_are_refused(nest: tuple[bytes, byt
     fault = decode_fault(nested(nest, depth + 2))
     assert fault.id == b"1"
     assert fault.reason == f"Parse error: nested deeper than {depth} levels"
+    assert fault.position == -1
 
 
 @each_nest

@@ -14,6 +14,7 @@ from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress, StdioFace
+    from anywire.cli.children import Children
     from anywire.transport.contract import Transport
 
 __all__ = ("add_parser", "run")
@@ -68,15 +69,16 @@ def add_parser(commands: Commands) -> Parser:
 def run(options: argparse.Namespace) -> int:
     """Run the bridge that the options describe until one of its ends leaves; return the exit code."""
     from anywire.bridge.endpoint import HttpAddress, read_face
+    from anywire.cli.children import Children
 
-    face = read_face(options.face)
-    make_target = _target_maker(options)
+    face, children = read_face(options.face), Children()
+    make_target = _target_maker(options, children)
     if isinstance(face, HttpAddress):
-        return _offer_http(options, face, make_target)
-    return _offer_stdio(face, make_target)
+        return _offer_http(options, face, make_target, children)
+    return _offer_stdio(face, make_target, children)
 
 
-def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport]) -> int:
+def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport], children: Children) -> int:
     from anywire.bridge.relay import Relay
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_server import StdioListener
@@ -85,21 +87,29 @@ def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport]) -> int:
     async def relay() -> None:
         # Claimed here, so that a bridge which cannot even start leaves stdio alone.
         listener = StdioListener(framing=face.framing)
-        await Relay(listener.open(), make_target(), _report).run()
+        await children.run(Relay(listener.open(), make_target(), _report).run())
 
     run_process(relay, DEFAULT_LIMITS)
     return 0
 
 
-def _offer_http(options: argparse.Namespace, face: HttpAddress, make_target: Callable[[], Transport]) -> int:
+def _offer_http(
+    options: argparse.Namespace, face: HttpAddress, make_target: Callable[[], Transport], children: Children
+) -> int:
     from anywire.bridge.http_face import HttpFace
 
     relays = HttpFace(make_target, _report)
     # What the server behind has is not known here; it will say so itself.
-    return listen(options, face, relays.accept, serves=lambda method: True, close=relays.close)
+    return listen(
+        options,
+        face,
+        relays.accept,
+        serves=lambda method: True,
+        close=lambda: children.hurried(relays.close()),
+    )
 
 
-def _target_maker(options: argparse.Namespace) -> Callable[[], Transport]:
+def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:
     """Return what makes a transport to the target: a command behind '--', or a URL."""
     import os
 
@@ -108,14 +118,15 @@ def _target_maker(options: argparse.Namespace) -> Callable[[], Transport]:
 
     framing = target_framing(options.target_framing)
     if options.command and options.target is not None:
-        raise ConfigError(f"there are two targets, {options.target!r} and the command behind '--'; give one")
+        shown = "the URL" if is_url(options.target) else repr(options.target)
+        raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
     if options.command:
         from anywire.transport.process import Command
         from anywire.transport.stdio_client import StdioClientTransport
 
         environment = child_environment(options.env, os.environ)
         child = Command(tuple(options.command), environment, options.cwd, options.inherit_env)
-        return lambda: StdioClientTransport(child, framing=framing, on_stderr=_pass_on)
+        return lambda: children.add(StdioClientTransport(child, framing=framing, on_stderr=_pass_on))
     if options.target is None or not is_url(options.target):
         raise ConfigError("say what to call: anywire bridge FACE (URL | -- COMMAND [ARGUMENT ...])")
     from anywire.client.connect import http_transport

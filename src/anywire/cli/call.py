@@ -68,15 +68,13 @@ def add_parser(commands: Commands) -> Parser:
 def run(options: argparse.Namespace) -> int:
     """Call a tool of the target; return the exit code."""
     from anywire.cli.arguments import read_arguments
-    from anywire.cli.target import converse
+    from anywire.cli.target import TARGET_WORDS, converse, is_url
 
     words: list[str] = options.arguments
     if options.command is None:
         # argparse hands all words to the arguments; the last is the target.
-        if not words or "=" in words[-1]:
-            raise ConfigError(
-                "the target comes last: anywire call TOOL [KEY=VALUE ...] (MODULE:SERVER | -- COMMAND ...)"
-            )
+        if not words or ("=" in words[-1] and not is_url(words[-1])):
+            raise ConfigError(f"the target comes last: anywire call TOOL [KEY=VALUE ...] {TARGET_WORDS}")
         *words, options.target = words
     arguments = read_arguments(words, _read_input(options.input))
 

@@ -7,9 +7,17 @@ import os
 import sys
 from typing import Final
 
-from anywire.errors import AnywireError, ConfigError, ConnectFailed, PeerError
+from anywire.errors import AnywireError, ConfigError, ConnectFailed, HttpStatusError, PeerError
 
-__all__ = ("PIPE_CLOSED", "ToolFailed", "exit_code", "leave_closed_pipe", "tell_failure", "write_stderr")
+__all__ = (
+    "PIPE_CLOSED",
+    "ToolFailed",
+    "exit_code",
+    "leave_closed_pipe",
+    "needs_authorization",
+    "tell_failure",
+    "write_stderr",
+)
 
 #: The exit code when nobody reads our stdout any more: as of a program that SIGPIPE ended.
 PIPE_CLOSED: Final = 128 + 13
@@ -27,12 +35,19 @@ def exit_code(error: BaseException) -> int:
     match error:
         case ConfigError():
             return 2
+        case HttpStatusError() if needs_authorization(error):
+            return 3
         case ConnectFailed():
             return 4
         case PeerError() | ToolFailed():
             return 5
         case _:
             return 1
+
+
+def needs_authorization(error: BaseException) -> bool:
+    """Say whether the server answered that it wants to know who asks."""
+    return isinstance(error, HttpStatusError) and error.status in (401, 403)
 
 
 def tell_failure(error: Exception, *, as_json: bool, hint: str = "") -> int:

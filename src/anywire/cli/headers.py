@@ -26,13 +26,13 @@ def add_header_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="'NAME: VALUE'",
-        help="a header for every request to a URL; ${NAME} is taken from the environment, "
+        help="a header for each request to a URL, ${NAME} from the environment, "
         "such as --header 'Authorization: Bearer ${TOKEN}'; may be repeated",
     )
     parser.add_argument(
         "--header-file",
         metavar="FILE",
-        help="a file of such headers, one a line, for example: --header-file ~/.config/headers",
+        help="a file of headers, one a line, such as --header-file ~/headers",
     )
 
 
@@ -43,8 +43,10 @@ def headers_of(options: argparse.Namespace) -> dict[str, str]:
         path = Path(options.header_file).expanduser()
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"--header-file {path} cannot be read: {error}") from error
+        except OSError as error:
+            raise ConfigError(f"--header-file {path} cannot be read: {error.strerror or error}") from error
+        except UnicodeDecodeError:
+            raise ConfigError(f"--header-file {path} cannot be read: it is not UTF-8") from None
         lines += [(f"{path}, line {number}", line) for number, line in enumerate(text.splitlines(), 1)]
     headers: dict[str, str] = {}
     for where, line in lines:

@@ -45,8 +45,9 @@ def listen(
 
     `accept` is given each conversation; `close` is called at the end, after the listener has closed.
     """
+    from anywire.cli.doorkeeper import Doorkeeper
     from anywire.cli.failure import write_stderr
-    from anywire.protocol.http.guard import Guard, is_loopback
+    from anywire.protocol.http.guard import is_loopback
     from anywire.transport.asgi_host import AsgiHost, bind
     from anywire.transport.http_server import HttpListener
     from anywire.transport.run_process import run_process
@@ -54,17 +55,18 @@ def listen(
     from anywire.wire.limits import DEFAULT_LIMITS
 
     async def serve() -> None:
-        guard = Guard.for_bind(address.host, hosts=options.allow_host, origins=options.allow_origin)
+        guard = Doorkeeper.for_bind(address.host, hosts=options.allow_host, origins=options.allow_origin)
         if address.old:
             listener: SseListener | HttpListener = SseListener(accept, guard=guard)
         else:
             listener = HttpListener(accept, serves, guard=guard, path=address.path)
-        opened = bind(address.host, address.port)
 
         async def close_both() -> None:
             await listener.close()
             await close()
 
+        served = AsgiHost(listener, close_both)
+        opened = bind(address.host, address.port)
         host = f"[{address.host}]" if ":" in address.host else address.host
         where = f"http://{host}:{opened.getsockname()[1]}{address.path}"
         said = f"anywire: listening on {where}\n"
@@ -73,7 +75,7 @@ def listen(
                 "anywire: this address can be reached from other machines, and nobody is asked who they are\n"
             )
         write_stderr(said.encode())
-        await AsgiHost(listener, close_both).serve(opened)
+        await served.serve(opened)
 
     run_process(serve, DEFAULT_LIMITS)
     return 0

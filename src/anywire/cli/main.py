@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from anywire._version import __version__
-from anywire.cli.failure import leave_closed_pipe, tell_failure
+from anywire.cli.failure import leave_closed_pipe, needs_authorization, tell_failure
 from anywire.cli.parser import Commands, Parser, nearest
 from anywire.errors import ConfigError, ConnectFailed, SpawnFailed
 
@@ -74,11 +74,17 @@ def _refuse(words: list[str]) -> None:
 
 
 def _hint(words: list[str], command: list[str] | None, error: Exception) -> str:
-    """Return what tells more about a command that was started and could not be reached."""
+    """Return what tells more about a server that could not be reached."""
+    if needs_authorization(error):
+        return "authorization needed: --header 'Authorization: Bearer ${TOKEN}'"
     unreachable = isinstance(error, ConnectFailed) and not isinstance(error, SpawnFailed)
-    if not unreachable or not command or words[0] not in ("list", "call", "ping"):
+    if not unreachable or words[0] not in ("list", "call", "ping"):
         return ""
-    return f"try: anywire doctor -- {shlex.join(command)}"
+    if command:
+        return f"try: anywire doctor -- {shlex.join(command)}"
+    url = next((word for word in words if word.startswith(("http://", "https://"))), "")
+    # A key in a URL is not said again.
+    return f"try: anywire doctor {'URL' if '@' in url or '?' in url else shlex.quote(url)}" if url else ""
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str] | None]:

@@ -23,8 +23,8 @@ def add_child_options(parser: argparse.ArgumentParser, *, with_framing: bool = T
         action="append",
         default=[],
         metavar="NAME[=VALUE]",
-        help="set a variable for the command, such as --env DEBUG=1, or let one of ours through, "
-        "such as --env API_KEY; may be repeated",
+        help="a variable for the command, such as --env DEBUG=1, or one of ours, such as --env API_KEY; "
+        "may be repeated",
     )
     parser.add_argument(
         "--inherit-env",
@@ -39,7 +39,7 @@ def add_child_options(parser: argparse.ArgumentParser, *, with_framing: bool = T
             type=framing,
             default=None,
             metavar="FRAMING",
-            help="how the command frames its messages: auto (default: find out), newline or headers, "
+            help="how the command frames messages: auto (default: find out), newline or headers, "
             "such as --framing headers",
         )
 

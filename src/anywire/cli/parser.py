@@ -32,6 +32,9 @@ class Parser(argparse.ArgumentParser):
         """Read the words behind the subcommand.  Raises `ConfigError`."""
         self._refuse_unknown_options(words)
         options, left = self.parse_known_intermixed_args(list(words))
+        if left and any(word.startswith("--header") for word in words):
+            # What an unquoted header left over may be a secret: it is not shown.
+            self.error("there is a word too much; a header is one word in quotes: --header 'Name: Value'")
         if left:
             plain = " ".join(left)
             self.error(f"{plain!r} is too much; a command to run stands after '--': {self.prog} -- COMMAND …")

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from anywire.cli.failure import needs_authorization
 from anywire.cli.output import Output
 from anywire.cli.status import Status
 from anywire.errors import ConfigError, ConnectFailed, TransportError
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
     from anywire.transport.process import Command
     from anywire.wire.limits import Limits
 
-__all__ = ("TARGET_HELP", "TARGET_WORDS", "child_command", "converse", "limits_of")
+__all__ = (
+    "TARGET_HELP",
+    "TARGET_WORDS",
+    "child_command",
+    "converse",
+    "is_url",
+    "limits_of",
+    "refuse_child_options",
+)
 
 #: How a target is written in a usage line.
 TARGET_WORDS = "(MODULE:SERVER | URL | -- COMMAND [ARGUMENT ...])"
@@ -33,6 +42,11 @@ TARGET_HELP = (
 )
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def is_url(word: str) -> bool:
+    """Say whether a word is a URL, whatever it leads to."""
+    return _URL.match(word) is not None
 
 
 def converse(options: argparse.Namespace, work: Callable[[Client, Output, Status], Awaitable[None]]) -> int:
@@ -54,7 +68,7 @@ def converse(options: argparse.Namespace, work: Callable[[Client, Output, Status
 
             run_process(call_child, limits)
         return 0
-    if options.target is not None and _URL.match(options.target):
+    if options.target is not None and is_url(options.target):
         return _converse_over_http(options, limits, work)
     return _converse_in_memory(options, limits, work)
 
@@ -68,7 +82,7 @@ def _converse_over_http(
     from anywire.client.connect import connect
     from anywire.transport.run_process import run_process
 
-    _refuse_child_options(options)
+    refuse_child_options(options)
     headers, output = headers_of(options), Output()
     with Status(verbose=options.verbose) as status:
 
@@ -92,7 +106,7 @@ def _converse_in_memory(
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
 
-    _refuse_child_options(options)
+    refuse_child_options(options)
     target = _checked(options)
     claim = claim_stdio()
     try:
@@ -118,6 +132,8 @@ async def _open(client: Client) -> AsyncGenerator[Client]:
     except ConnectFailed:
         raise
     except TransportError as error:
+        if needs_authorization(error):
+            raise
         raise ConnectFailed(str(error)) from error
     try:
         yield client
@@ -141,7 +157,8 @@ def child_command(options: argparse.Namespace) -> Command:
     from anywire.transport.process import Command
 
     if options.target is not None:
-        raise ConfigError(f"there are two targets, {options.target!r} and the command behind '--'; give one")
+        shown = "the URL" if is_url(options.target) else repr(options.target)
+        raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
     if not options.command:
         raise ConfigError("there is no command behind '--'")
     environment = child_environment(options.env, os.environ)
@@ -174,7 +191,8 @@ def _checked(options: argparse.Namespace) -> str:
     return target
 
 
-def _refuse_child_options(options: argparse.Namespace) -> None:
+def refuse_child_options(options: argparse.Namespace) -> None:
+    """Refuse options that say how a command is started, where there is none.  Raises `ConfigError`."""
     given = {
         "--env": bool(options.env),
         "--inherit-env": options.inherit_env,

@@ -1,3 +1,3 @@
-"""What is wrong with a stdio server: the checks, and how each of them is made."""
+"""What is wrong with a server: the checks, and how each of them is made."""
 
 __all__ = ()

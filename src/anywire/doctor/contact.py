@@ -12,7 +12,8 @@ from enum import Enum, auto
 import msgspec
 
 from anywire.doctor.examination import INITIALIZED, Examination, Unfit, initialize, shown
-from anywire.doctor.subject import Subject
+from anywire.doctor.listing import Asked
+from anywire.doctor.subject import Reply, Subject
 from anywire.errors import SpawnFailed
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS
 from anywire.wire.codec import decode
@@ -20,7 +21,7 @@ from anywire.wire.framing import Framing
 from anywire.wire.message import ErrorResponse, Response
 from anywire.wire.value import decode_value, encode_value
 
-__all__ = ("first_contact",)
+__all__ = ("first_contact", "judge_initialize")
 
 _ALWAYS = (
     "not-started",
@@ -159,11 +160,16 @@ def _judge_start(exam: Examination, found: _Try) -> None:
 
 def _judge_answer(exam: Examination, found: _Try) -> None:
     reply = found.subject.reply(found.id)
+    assert reply is not None
+    judge_initialize(exam, reply)
+
+
+def judge_initialize(exam: Asked, reply: Reply) -> None:
+    """Judge the answer to initialize, and keep what the server says of itself.  Raises `Unfit`."""
     if isinstance(reply, ErrorResponse):
         detail = reply.detail()
         exam.find("initialize-refused", f"it answered with the error {detail.code}: {detail.message}")
         raise Unfit
-    assert isinstance(reply, Response)
     try:
         result = decode_value(reply.result, dict[str, object])
     except msgspec.MsgspecError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import msgspec
@@ -123,6 +124,17 @@ class Examination:
         subject.send(Request(id, method, params))
         reply = await subject.answer(id, self.patience.answer_seconds)
         self.check_alive(subject, f"the request {method!r}")
+        return reply
+
+    async def request(self, method: str, params: bytes | None = None) -> Reply | None:
+        """Ask in a conversation that is going well, and note how long the answer takes; None: none came.
+
+        Raises `Unfit` and `Broken`.
+        """
+        subject = await self.conversation()
+        began = asyncio.get_running_loop().time()
+        reply = await self.ask(subject, method, params)
+        self.slowest = max(self.slowest, (asyncio.get_running_loop().time() - began, method))
         return reply
 
     async def fence(self, subject: Subject) -> bool:

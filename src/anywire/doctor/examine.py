@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
 import msgspec
 
 from anywire.doctor import contact, conversation, leaving, listing, rough
-from anywire.doctor.check import CHECKS, Finding, Weight
+from anywire.doctor.check import CHECKS, Check, Finding, Weight
 from anywire.doctor.examination import Broken, Examination, Step, Unfit
 from anywire.doctor.patience import Patience
 from anywire.errors import SpawnFailed
 from anywire.transport.process import Command
 from anywire.wire.framing import Framing
 
-__all__ = ("STEPS", "Report", "examine")
+__all__ = ("STEPS", "Report", "examine", "report_of")
 
 _UNBUFFERED = "PYTHONUNBUFFERED"
 
@@ -40,7 +41,7 @@ STEPS = (
 class Report(msgspec.Struct, frozen=True):
     """What came out: the findings, heaviest first; ids of checks that passed, and that were not made.
 
-    `reached` says whether it could be talked with at all.
+    `reached` says whether it could be talked with at all; `framing` is None for a server over HTTP.
     """
 
     findings: tuple[Finding, ...]
@@ -94,7 +95,27 @@ async def examine(
         made.add("exits-later")
         made.update(leaving.judge_noise(exam))
     made.update(leaving.judge_output(exam))
-    order = list(CHECKS)
+    return report_of(exam, CHECKS, made, reached=reached, framing=exam.framing)
+
+
+class _Examined(Protocol):
+    """An examination that is over."""
+
+    findings: dict[str, Finding]
+    server: dict[str, object]
+    first_answer_seconds: float | None
+
+
+def report_of(
+    exam: _Examined,
+    checks: Mapping[str, Check],
+    made: set[str],
+    *,
+    reached: bool,
+    framing: Framing | None = None,
+) -> Report:
+    """Return the report on what an examination found, in the order of these checks."""
+    order = list(checks)
     findings = sorted(
         exam.findings.values(), key=lambda each: (-each.check.weight, order.index(each.check.id))
     )
@@ -104,7 +125,7 @@ async def examine(
         not_made=tuple(id for id in order if id not in made and id not in exam.findings),
         reached=reached,
         server=exam.server,
-        framing=exam.framing if reached else None,
+        framing=framing if reached else None,
         first_answer_seconds=exam.first_answer_seconds,
     )
 

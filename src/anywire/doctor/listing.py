@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 
-from anywire.doctor.examination import Examination, shown
+from anywire.doctor.examination import shown
+from anywire.doctor.patience import Patience
+from anywire.doctor.subject import Reply
 from anywire.wire.message import ErrorResponse, Response
 from anywire.wire.value import decode_value, encode_value
 
-__all__ = ("tools",)
+__all__ = ("Asked", "tools")
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _MOST_PAGES = 100
 # So many of one kind are named.
 _NAMED = 5
 
-_CHECKS = (
-    "tools-list",
-    "tools-undeclared",
-    "tool-schema",
-    "tool-name",
-    "tool-duplicate",
-    "tool-description",
-)
-
 _Tool = dict[str, object]
+
+
+class Asked(Protocol):
+    """An examination of a server on any wire."""
+
+    server: dict[str, object]
+    patience: Patience
+
+    def find(self, id: str, found: str) -> None:
+        """Tell what is wrong."""
+        ...
+
+    async def request(self, method: str, params: bytes | None = None) -> Reply | None:
+        """Ask in a conversation that is going well; None: no answer."""
+        ...
 
 
 class _Schema(msgspec.Struct):
@@ -42,7 +49,7 @@ class _Page(msgspec.Struct):
     cursor: str | None = msgspec.field(default=None, name="nextCursor")
 
 
-async def tools(exam: Examination) -> tuple[str, ...]:
+async def tools(exam: Asked) -> tuple[str, ...]:
     """List the tools and look at each."""
     capabilities = exam.server.get("capabilities")
     declared = isinstance(capabilities, dict) and "tools" in capabilities
@@ -62,16 +69,13 @@ async def tools(exam: Examination) -> tuple[str, ...]:
     )
 
 
-async def _list(exam: Examination, *, declared: bool) -> list[_Tool] | None:
+async def _list(exam: Asked, *, declared: bool) -> list[_Tool] | None:
     """Return all tools, None where there is no list; that is wrong only of a server that has tools."""
-    subject = await exam.conversation()
     found: list[_Tool] = []
     params: bytes | None = None
     seen: set[str] = set()
     while True:
-        began = asyncio.get_running_loop().time()
-        reply = await exam.ask(subject, "tools/list", params)
-        exam.slowest = max(exam.slowest, (asyncio.get_running_loop().time() - began, "tools/list"))
+        reply = await exam.request("tools/list", params)
         page = _read(reply.result) if isinstance(reply, Response) else None
         if page is None:
             if declared:
@@ -94,7 +98,7 @@ def _read(result: bytes) -> _Page | None:
         return None
 
 
-def _why(exam: Examination, reply: Response | ErrorResponse | None) -> str:
+def _why(exam: Asked, reply: Reply | None) -> str:
     if reply is None:
         return f"no answer to tools/list within {exam.patience.answer_seconds:g} s"
     if isinstance(reply, ErrorResponse):
@@ -102,7 +106,7 @@ def _why(exam: Examination, reply: Response | ErrorResponse | None) -> str:
     return f"tools/list was answered with {shown(reply.result)}"
 
 
-def _judge(exam: Examination, listed: list[_Tool]) -> None:
+def _judge(exam: Asked, listed: list[_Tool]) -> None:
     names = [tool.get("name") for tool in listed]
     readable = [name for name in names if isinstance(name, str)]
     for id, which in (

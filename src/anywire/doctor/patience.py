@@ -24,6 +24,10 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     leave_seconds: float = 2.0
     #: What it started may leave after it within this time.
     stragglers_seconds: float = 0.5
+    #: Over HTTP: the head of the stream that a GET opens.
+    head_seconds: float = 3.0
+    #: ... and how long that stream is watched for an early end.
+    stream_seconds: float = 0.5
     #: A first answer later than this is slow ...
     slow_seconds: float = 2.0
     #: ... and later than this is too slow for many clients.

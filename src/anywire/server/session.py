@@ -6,18 +6,19 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from anywire.errors import AnywireError
-from anywire.protocol.legacy import ServerConversation, ServerIdentity
+from anywire.protocol.legacy import ServerConversation
 from anywire.protocol.types.logging import LogLevel, SetLevelParams
 from anywire.protocol.types.tools import CallToolParams
 from anywire.server.context import Context
 from anywire.server.eager import new_task
 from anywire.server.exchange import Exchange
 from anywire.server.result import describe, encode_failure, encode_output
+from anywire.server.service import Service
 from anywire.server.threads import DaemonThreads
 from anywire.server.tool import How, RegisteredTool
 from anywire.transport.contract import Transport
@@ -33,35 +34,17 @@ from anywire.wire.message import (
     Request,
     Response,
     create_error_response,
+    is_response,
 )
 from anywire.wire.peer import CancelReceived, Event, Peer, Refused
 
-__all__ = ("SERVED_METHODS", "ServerSession", "Service")
+__all__ = ("SERVED_METHODS", "ServerSession")
 
 #: The methods that a session answers.
 SERVED_METHODS = frozenset({"tools/call", "tools/list", "initialize", "ping", "logging/setLevel"})
 
 _log = logging.getLogger("anywire.server")
 _call_params = msgspec.json.Decoder(CallToolParams)
-
-
-class Service(Protocol):
-    """What a session serves: the server's tools and what it says of itself."""
-
-    @property
-    def identity(self) -> ServerIdentity:
-        """What `initialize` tells."""
-        ...
-
-    @property
-    def tools(self) -> dict[str, RegisteredTool]:
-        """The tools by name."""
-        ...
-
-    @property
-    def tools_list(self) -> bytes:
-        """The raw result of `tools/list`."""
-        ...
 
 
 class ServerSession:
@@ -156,6 +139,8 @@ class ServerSession:
 
     def _receive_batch(self, batch: Batch) -> None:
         if not self.conversation.batches:
+            if all(item.is_reply if isinstance(item, Fault) else is_response(item) for item in batch.items):
+                return  # never answered, also as an array
             reason = "Invalid Request: batches are part of revision 2025-03-26 only"
             fault = create_error_response(None, JsonRpcErrorCode.InvalidRequest, reason)
             self._post(msgspec.structs.replace(fault, id=self.conversation.null_id))

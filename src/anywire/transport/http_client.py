@@ -100,8 +100,10 @@ class HttpClientTransport:
         self._asked: dict[bytes, asyncio.Task[None]] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._last_note: asyncio.Task[None] | None = None
+        self._turn: asyncio.Task[None] | None = None  # the part of the handshake that is under way
         self._places = asyncio.Semaphore(limits.connections)
         self._closing: asyncio.Task[None] | None = None
+        self._over = False  # nobody is called back any more
         self._old: SseClientTransport | None = None  # what carries the messages of an old server
 
     def __repr__(self) -> str:
@@ -136,22 +138,50 @@ class HttpClientTransport:
         refuse_when_closed(self.closed, self.name)
         if self._old is not None:
             return self._track(self._send_to_old(self._old, message, failed))
+        send = self._sender(message, failed)
         match message:
             case Request():
                 key = id_key(message.id)
-                task = self._task(self._ask(message, failed))
+                task = self._task(self._in_turn(self._turn, message, send, failed))
                 self._asked[key] = task
                 task.add_done_callback(lambda done: self._answered(key, done))
                 return task
-            case Batch() if any(isinstance(item, Request) for item in message.items):
-                return self._track(self._ask_all(message, failed))
+                if message.method == "initialize":
+                    self._turn = task
+                return task
             case Notification() if (cancelled := read_cancel(message)) is not None:
                 return self._track(self._cancel(message, cancelled.key, failed))
-            case Notification():
-                self._last_note = self._track(self._tell_in_order(message, self._last_note, failed))
-                return self._last_note
             case _:
-                return self._track(self._tell(message, failed))
+                task = self._track(self._in_turn(self._turn, message, send, failed))
+                if isinstance(message, Notification):
+                    self._last_note = task
+                    if message.method == INITIALIZED:
+                        self._turn = task
+                return task
+
+    def _sender(self, message: Message | Batch, failed: _Failed) -> Callable[[], Coroutine[Any, Any, None]]:
+        """Return what sends a message, once it is its turn."""
+        match message:
+            case Request():
+                return partial(self._ask, message, failed)
+            case Batch() if any(isinstance(item, Request) for item in message.items):
+                return partial(self._ask_all, message, failed)
+            case Notification():
+                return partial(self._tell_in_order, message, self._last_note, failed)
+            case _:
+                return partial(self._tell, message, failed)
+
+    async def _in_turn(
+        self,
+        turn: asyncio.Task[None] | None,
+        message: Message | Batch,
+        send: Callable[[], Coroutine[Any, Any, None]],
+        failed: _Failed,
+    ) -> None:
+        """Send after the handshake: what a client writes in one go would be early on its connections."""
+        if turn is not None and not turn.done():
+            await asyncio.wait([turn])
+        await (send() if self._old is None else self._send_to_old(self._old, message, failed))
 
     def _task(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         return asyncio.get_running_loop().create_task(coroutine)
@@ -167,6 +197,8 @@ class HttpClientTransport:
             del self._asked[key]
 
     def _report(self, id: bytes | None, error: AnywireError) -> None:
+        if self._over:
+            return
         if id is None:
             call_back(self.callbacks.on_error, error)
         else:
@@ -286,6 +318,8 @@ class HttpClientTransport:
     # Receiving.
 
     def _receive(self, message: Message | Batch | Fault) -> None:
+        if self._over:
+            return
         if isinstance(message, Fault):
             call_back(self.callbacks.on_error, message)
         else:
@@ -326,6 +360,7 @@ class HttpClientTransport:
         if left:
             await asyncio.wait(left, timeout=_GOODBYE_SECONDS)
         await self._calls.close()
+        self._over = True
         if self._old is None:
             call_back(self.callbacks.on_close, None)
         else:

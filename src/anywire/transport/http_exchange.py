@@ -7,6 +7,7 @@ is behind it.  aiohttp is imported when it is first used: it takes longer than e
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import ModuleType
@@ -28,6 +29,8 @@ __all__ = ("AiohttpExchange", "Exchange", "HttpResponse", "without_secrets")
 #: How long an idle connection is kept: less than the five seconds after which many servers drop one,
 #: since a request that crosses with the end of its connection may or may not have been executed.
 _KEEP_SECONDS: Final = 4.0
+#: A body that is larger is sent piece by piece, or it would keep everything else waiting.
+_LARGE_BYTES: Final = 256 * 1024
 
 
 class HttpResponse(Protocol):
@@ -114,7 +117,7 @@ class AiohttpExchange:
                     method,
                     url,
                     headers=headers,
-                    data=body,
+                    data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
                     allow_redirects=False,
                     trace_request_ctx=deadline,
                     **self._through(url),

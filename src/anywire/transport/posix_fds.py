@@ -21,6 +21,8 @@ from collections.abc import Callable
 __all__ = ("FdReader", "FdWriter")
 
 _READ_BYTES = 256 * 1024
+# A reader that is slow has this many times as long as one that is stuck.
+_DRAIN_ROUNDS = 5
 
 
 class FdReader:
@@ -163,10 +165,17 @@ class FdWriter:
             self._loop.add_writer(self._fd, self._write_more)
 
     async def drain(self, seconds: float) -> bool:
-        """Wait until everything is written, at most so long; say whether it was."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._drained.wait()
+        """Wait until everything is written; say whether it was.
+
+        Gives up when nobody read anything for so many seconds, and after some times that in any case.
+        """
+        for _ in range(_DRAIN_ROUNDS):
+            before = self._buffered
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._drained.wait()
+            if not self._waiting or self._buffered == before:
+                break
         return not self._waiting and not self._broken
 
     def close(self) -> None:

@@ -55,6 +55,7 @@ class SseClientTransport:
         self._last: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._lost = False
+        self._over = False  # nobody is called back any more
 
     @property
     def closed(self) -> bool:
@@ -109,6 +110,8 @@ class SseClientTransport:
         try:
             await self._post(encode(message))
         except AnywireError as error:
+            if self._over:
+                return  # whoever waited has been told why
             requests = [item for item in _items(message) if isinstance(item, Request)]
             for request in requests:
                 call_back(self.callbacks.on_failed, request.id, error)
@@ -133,7 +136,7 @@ class SseClientTransport:
             endpoint.set_exception(error)
         elif not self.closed:
             self._lost = True
-            call_back(self.callbacks.on_close, error)
+            self._fire_close(error)
 
     async def _read_stream(self, endpoint: asyncio.Future[str]) -> None:
         async with self._calls.open("GET", Purpose.STREAM) as (response, reading):
@@ -184,7 +187,11 @@ class SseClientTransport:
             await asyncio.gather(*tasks, return_exceptions=True)
         await self._calls.close()
         if not self._lost:
-            call_back(self.callbacks.on_close, None)
+            self._fire_close(None)
+
+    def _fire_close(self, error: AnywireError | None) -> None:
+        self._over = True
+        call_back(self.callbacks.on_close, error)
 
 
 def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:

@@ -1,6 +1,7 @@
 """A client on the official Python SDK, 1.x or 2.x, whichever this interpreter has.
 
-`sdk_client.py MODE STEP,STEP… -- COMMAND…` starts the command as a stdio server, takes the steps in
+`sdk_client.py MODE STEP,STEP… -- COMMAND…` starts the command as a stdio server (or connects to a
+server on HTTP where a URL stands for the command; `sse+http://` is the old transport), takes the steps in
 turn, closes, and prints one JSON object: for each step what it gave or how it failed, and under
 `closing` when, by the monotonic clock, the session began to close. MODE is `legacy` (initialize) or
 `auto` (as 2.x does by itself: it asks `server/discover` first).
@@ -79,18 +80,18 @@ class Peer:
 
 @contextlib.asynccontextmanager
 async def connected(mode: str, command: list[str], closing: list[float]) -> AsyncIterator[Peer]:
-    parameters = mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
     log = Log()
     if OLD:
         async with (
-            mcp.stdio_client(parameters) as (read, write),
+            old_transport(command) as (read, write, *_),
             mcp.ClientSession(read, write, logging_callback=log) as session,
         ):
             shaken = dump(await session.initialize())
             yield Peer(session, log, shaken)
             closing.append(time.monotonic())
     else:
-        async with mcp.Client(parameters, mode=mode, logging_callback=log, log_level="debug") as client:
+        target = new_target(command)
+        async with mcp.Client(target, mode=mode, logging_callback=log, log_level="debug") as client:
             shaken = {
                 "protocolVersion": client.protocol_version,
                 "serverInfo": dump(client.server_info),
@@ -98,6 +99,32 @@ async def connected(mode: str, command: list[str], closing: list[float]) -> Asyn
             }
             yield Peer(client, log, shaken)
             closing.append(time.monotonic())
+
+
+def stdio_parameters(command: list[str]) -> Any:
+    return mcp.StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+
+
+def old_transport(command: list[str]) -> Any:
+    url = command[0]
+    if url.startswith("sse+http"):
+        from mcp.client.sse import sse_client
+
+        return sse_client(url.removeprefix("sse+"))
+    if url.startswith("http"):
+        from mcp.client.streamable_http import streamable_http_client
+
+        return streamable_http_client(url)
+    return mcp.stdio_client(stdio_parameters(command))
+
+
+def new_target(command: list[str]) -> Any:
+    url = command[0]
+    if url.startswith("sse+http"):
+        from mcp.client.sse import sse_client
+
+        return sse_client(url.removeprefix("sse+"))
+    return url if url.startswith("http") else stdio_parameters(command)
 
 
 def dump(model: Any) -> Any:

@@ -1,0 +1,131 @@
+"""Checks of the session over HTTP: the messages in it, its id, its revision, its end."""
+
+from __future__ import annotations
+
+import msgspec
+
+from anywire.doctor.examination import Unfit, initialize
+from anywire.doctor.http_examination import HttpExamination
+from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Request, Response
+from anywire.wire.value import decode_value
+
+__all__ = ("end", "ids", "notifications", "ping", "unknown_method", "unknown_revision", "unknown_session")
+
+_IDS = (b'"0"', b"0", b"-7", b"9007199254740991", b'"\xc3\xa9-7"')
+_BIG_ID = b"9007199254740993"
+_NO_SESSION = "00000000-0000-4000-8000-000000000000"
+_NO_REVISION = "2099-12-31"
+
+
+class _Initialized(msgspec.Struct):
+    revision: object = msgspec.field(default=None, name="protocolVersion")
+
+
+async def notifications(exam: HttpExamination) -> tuple[str, ...]:
+    """Are notifications, the unknown ones as well, taken with 202 and no body?"""
+    for method in ("notifications/initialized", "notifications/anywire/unknown"):
+        answer = await exam.tell(method)
+        found = f"{method} was answered with {answer}"
+        if not 200 <= answer.status < 300:
+            exam.find("notification-refused", found)
+        elif answer.status != 202 or answer.start:
+            exam.find("notification-answer", found)
+    return ("notification-refused", "notification-answer")
+
+
+async def ping(exam: HttpExamination) -> tuple[str, ...]:
+    """Is a request after the handshake taken, and ping answered?  Raises `Unfit` if none is."""
+    answer, id = await exam.ask("ping")
+    exam.judge_shape(answer, id, "ping")
+    reply = answer.reply(id)
+    if isinstance(reply, ErrorResponse):
+        detail = reply.detail()
+        exam.find("ping", f"it answered with the error {detail.code}: {detail.message}")
+    elif reply is None and not 200 <= answer.status < 300:
+        session = "without a session" if exam.subject.session_id is None else "in its session"
+        exam.find("request-refused", f"ping {session} was answered with {answer}")
+    elif reply is None and not exam.findings.keys() & {"content-type", "bad-message", "no-reply"}:
+        exam.find("ping", f"it was answered with {answer}")
+    if reply is None:
+        raise Unfit
+    return ("request-refused", "ping")
+
+
+async def unknown_method(exam: HttpExamination) -> tuple[str, ...]:
+    """Is a method that does not exist refused, with the code for that?"""
+    answer, id = await exam.ask("anywire/unknown")
+    reply = answer.reply(id)
+    if not isinstance(reply, ErrorResponse) or reply.detail().code != JsonRpcErrorCode.MethodNotFound:
+        exam.find("unknown-method", f"asked for the method 'anywire/unknown' it answered with {answer}")
+    return ("unknown-method",)
+
+
+async def ids(exam: HttpExamination) -> tuple[str, ...]:
+    """Does each answer carry the id of its request, as it was written?"""
+    wrong: list[str] = []
+    for id in (*_IDS, _BIG_ID):
+        answer, _ = await exam.ask("ping", id=id)
+        if answer.reply(id) is not None:
+            continue
+        found = f"the request with the id {id.decode()} was answered with {answer}"
+        if id != _BIG_ID:
+            wrong.append(found)
+        elif not wrong:
+            exam.find("big-ids", found)
+    if wrong:
+        exam.find("ids-changed", "; ".join(wrong))
+        return ("ids-changed",)
+    return ("ids-changed", "big-ids")
+
+
+async def unknown_session(exam: HttpExamination) -> tuple[str, ...]:
+    """Is a session that never was answered with 404?  To be seen only where there are sessions."""
+    if exam.subject.session_id is None:
+        return ()
+    answer, _ = await exam.ask("tools/list", headers={"Mcp-Session-Id": _NO_SESSION})
+    if answer.status != 404:
+        exam.find("session-unknown", f"tools/list in a session that never was was answered with {answer}")
+    return ("session-unknown",)
+
+
+async def unknown_revision(exam: HttpExamination) -> tuple[str, ...]:
+    """What does it answer to a client of a revision that there is not?"""
+    session, revision = exam.subject.session_id, exam.subject.revision
+    exam.subject.session_id = exam.subject.revision = None
+    try:
+        request = Request(exam.subject.new_id(), "initialize", initialize(b"0", _NO_REVISION).params)
+        answer = await exam.subject.post(request)
+        reply = answer.reply(request.id)
+        if reply is None:
+            exam.find("revision-refused", f"asked for {_NO_REVISION} it answered with {answer}")
+        elif isinstance(reply, Response) and _revision(reply) == _NO_REVISION:
+            exam.find("revision-echoed", f"asked for {_NO_REVISION} it agreed to it")
+        exam.subject.session_id = answer.headers.get("mcp-session-id")
+        if exam.subject.session_id is not None:
+            await exam.subject.delete()  # nothing is left behind where that can be helped
+    finally:
+        exam.subject.session_id, exam.subject.revision = session, revision
+    return ("revision-refused", "revision-echoed")
+
+
+def _revision(reply: Response) -> object:
+    try:
+        return decode_value(reply.result, _Initialized).revision
+    except msgspec.MsgspecError:
+        return None
+
+
+async def end(exam: HttpExamination) -> tuple[str, ...]:
+    """Does DELETE end the session, or is it said that it does not?"""
+    if exam.subject.session_id is None:
+        return ()
+    answer = await exam.subject.delete()
+    if answer.status == 405:
+        return ("delete",)
+    if not 200 <= answer.status < 300:
+        exam.find("delete", f"DELETE was answered with {answer}")
+        return ("delete",)
+    after, id = await exam.ask("ping")
+    if after.status != 404 or after.reply(id) is not None:
+        exam.find("delete-ignored", f"after DELETE (HTTP {answer.status}), ping was answered with {after}")
+    return ("delete", "delete-ignored")
