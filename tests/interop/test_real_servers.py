@@ -162,7 +162,7 @@ def test_server_is_called_by_the_command(case: Case, work: Path) -> None:
     assert listed.returncode == 0, listed
     assert tool in {each["name"] for each in json.loads(listed.stdout)}
     assert called.returncode == 0, called
-    assert re.search(expected, called.stdout.decode().strip()), called
+    assert re.search(expected, called.stdout.decode(), re.MULTILINE), called
 
 
 def test_every_server_is_pinned_to_one_version() -> None:

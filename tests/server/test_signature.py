@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import Enum, IntEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Optional, TypedDict
 from uuid import UUID
 
@@ -498,3 +499,37 @@ def test_null_arguments_are_none() -> None:
     tool = server.tools["function"]
     for raw in (b"null", b"{}", b'{"b":2}'):
         assert tool.call(tool.read_arguments(raw), lambda: NOT_GIVEN) == 1
+
+
+def test_a_path_is_a_string_that_becomes_a_path() -> None:
+    def read(path: Path, others: list[Path] | None = None) -> str:
+        """Read.
+
+        Args:
+            path: Where it is.
+        """
+        return str(path)
+
+    signature = read_signature(read, Context)
+
+    assert signature.schema["properties"]["path"] == {
+        "type": "string",
+        "format": "path",
+        "description": "Where it is.",
+    }
+    arguments = signature.decoder.decode(b'{"path":"/a/b","others":["c"]}')
+    assert (arguments.path, arguments.others) == (Path("/a/b"), [Path("c")])
+    with pytest.raises(msgspec.ValidationError, match=r"Expected `str`, got `int` - at `\$.path`"):
+        signature.decoder.decode(b'{"path":5}')
+
+
+class Thing:
+    """A class that JSON knows nothing of."""
+
+
+def test_a_class_of_the_program_is_refused_also_when_it_is_described() -> None:
+    def use(thing: Annotated[Thing, "a thing"]) -> str:
+        return str(thing)
+
+    with pytest.raises(ConfigError, match="parameter 'thing' has no form in a JSON schema"):
+        read_signature(use, Context)

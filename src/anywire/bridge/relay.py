@@ -171,7 +171,8 @@ class Relay:
 
     def _client_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
-            self._report(str(error))
+            if self._unanswered:
+                self._report(str(error))
             self._answered.set()  # nobody is there to read them
             return
         reply = error.answer(null_id(self._revision))
@@ -220,7 +221,7 @@ class Relay:
             )
 
     def _server_closed(self, error: AnywireError | None) -> None:
-        self._server_error = error
+        self._server_error = self._server_error or error  # the first says why
         self._fail_all(self._why_server_left())
         self._server_left.set()
 

@@ -63,13 +63,14 @@ def _choices() -> dict[str, tuple[str, ...]]:
     """Return the words that an argument takes; the parser itself knows better sentences for others."""
     from anywire.bridge.endpoint import FACES
     from anywire.doctor.check import CHECKS
+    from anywire.doctor.http_check import HTTP_CHECKS
     from anywire.wire.framing import Framing
 
     framings = tuple(framing.value for framing in Framing)
     return {
         "face": tuple(FACES),
         "framing": ("auto", *framings),
-        "ignore": tuple(CHECKS),
+        "ignore": tuple({**CHECKS, **HTTP_CHECKS}),
         "shell": _SHELLS,
         "target_framing": framings,
     }

@@ -1,11 +1,13 @@
-"""`anywire doctor`: what is wrong with a stdio server, and what to do about it."""
+"""`anywire doctor`: what is wrong with a server, and what to do about it."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anywire.cli.headers import add_header_options
 from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
 from anywire.cli.parser import Commands, Parser, nearest
 from anywire.cli.plain import members_of
@@ -16,21 +18,21 @@ if TYPE_CHECKING:
     from anywire.doctor.check import Finding
     from anywire.doctor.examine import Report
     from anywire.doctor.patience import Patience
-    from anywire.transport.process import Command
 
 __all__ = ("add_parser", "run")
 
-_USAGE = "anywire doctor [options] -- COMMAND [ARGUMENT ...]"
+_USAGE = "anywire doctor [options] (URL | -- COMMAND [ARGUMENT ...])"
 _DESCRIPTION = """\
-Start a server on stdio, several times if need be, and find out what is wrong with it: how it starts,
-what it writes, how it answers, how it leaves. No tool is called.
+Start a server on stdio, several times if need be, or call one over HTTP, and find out what is wrong
+with it: how it starts, what it writes, how it answers, how it leaves. No tool is called.
 
 Prints findings, heaviest first, each with what to do. Exit code 0: nothing is wrong (notes do not
-count); 1: something is; 4: the server cannot be talked with at all."""
+count); 1: something is; 3: authorization is needed; 4: it cannot be talked with at all."""
 
 _EPILOG = """examples:
   anywire doctor -- python server.py
   anywire doctor --timeout 1m --env API_KEY -- npx -y some-server
+  anywire doctor https://host.example/mcp --header 'Authorization: Bearer ${TOKEN}'
   anywire doctor --ignore noise --ignore bom -- ./server
   anywire doctor --json -- python server.py | jq '.findings[].id'
 """
@@ -48,6 +50,12 @@ def add_parser(commands: Commands) -> Parser:
         epilog=_EPILOG,
     )
     parser.add_argument(
+        "target",
+        nargs="?",
+        metavar="URL",
+        help="the server over HTTP, such as https://host.example/mcp, if it is no command",
+    )
+    parser.add_argument(
         "--ignore",
         action="append",
         default=[],
@@ -58,58 +66,91 @@ def add_parser(commands: Commands) -> Parser:
     add_json(parser, "the report in JSON")
     add_timeout(parser, "how long to wait for the server's first answer")
     add_child_options(parser)
+    add_header_options(parser)
     add_verbose(parser, "tell which checks passed, too")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
-    """Examine the command and print the report; return the exit code."""
-    import os
-
-    from anywire.bridge.endpoint import child_environment
+    """Examine the command or the URL and print the report; return the exit code."""
     from anywire.cli.output import Output
     from anywire.cli.status import Status
-    from anywire.doctor.examine import examine
-    from anywire.transport.process import Command
     from anywire.transport.run_process import run_process
     from anywire.wire.limits import DEFAULT_LIMITS
 
-    if not options.command:
-        raise ConfigError(f"say which server: {_USAGE}")
     _check_ids(options.ignore)
-    environment = child_environment(options.env, os.environ)
-    command = Command(tuple(options.command), environment, options.cwd, options.inherit_env)
+    patient = _url_patient(options) if options.command is None else _child_patient(options)
     reports: list[Report] = []
 
     async def work() -> None:
         with Status() as status:
-            reports.append(
-                await examine(
-                    command,
-                    framing=options.framing,
-                    patience=_patience(options.timeout),
-                    on_step=lambda step: status.passing(f"looking at: {step}"),
-                )
-            )
+            looking = patient.examine(lambda step: status.passing(f"looking at: {step}"))
+            reports.append(await looking)
 
     run_process(work, DEFAULT_LIMITS)
     report = reports[0].without(options.ignore)
     output = Output()
     if options.json:
-        output.document(_document(report, command))
+        output.document(_document(report, patient))
     else:
-        _write(output, report, command, verbose=options.verbose)
-    return 4 if not report.reached else 0 if report.healthy else 1
+        _write(output, report, patient, verbose=options.verbose)
+    if not report.reached:
+        return 3 if any(finding.check.id == "authorization" for finding in report.findings) else 4
+    return 0 if report.healthy else 1
+
+
+class _Patient(NamedTuple):
+    """Whom to examine: what it is called, what a program is told of it, and how it is done."""
+
+    name: str
+    wire: str
+    members: dict[str, object]
+    examine: Callable[[Callable[[str], None]], Coroutine[Any, Any, Report]]
+
+
+def _child_patient(options: argparse.Namespace) -> _Patient:
+    from anywire.cli.target import child_command
+    from anywire.doctor.examine import examine
+
+    command = child_command(options)
+
+    def begin(on_step: Callable[[str], None]) -> Coroutine[Any, Any, Report]:
+        patience = _patience(options.timeout)
+        return examine(command, framing=options.framing, patience=patience, on_step=on_step)
+
+    return _Patient(str(command), "", {"command": command.argv}, begin)
+
+
+def _url_patient(options: argparse.Namespace) -> _Patient:
+    from anywire.cli.headers import headers_of
+    from anywire.cli.target import is_url, refuse_child_options
+    from anywire.doctor.http_examine import examine_url
+    from anywire.transport.http_exchange import without_secrets
+
+    url: str | None = options.target
+    if url is None:
+        raise ConfigError(f"say which server: {_USAGE}")
+    if not is_url(url):
+        raise ConfigError(f"{url!r} is no URL; a command stands behind '--': anywire doctor -- COMMAND …")
+    if not url.lower().startswith(("http://", "https://")):
+        raise ConfigError("doctor examines http:// and https:// URLs, and commands behind '--'")
+    refuse_child_options(options)
+    headers, name = headers_of(options), without_secrets(url)
+
+    def begin(on_step: Callable[[str], None]) -> Coroutine[Any, Any, Report]:
+        return examine_url(url, headers=headers, patience=_patience(options.timeout), on_step=on_step)
+
+    return _Patient(name, "Streamable HTTP", {"url": name}, begin)
 
 
 def _check_ids(ids: list[str]) -> None:
     from anywire.doctor.check import CHECKS
+    from anywire.doctor.http_check import HTTP_CHECKS
 
+    known = {**CHECKS, **HTTP_CHECKS}
     for id in ids:
-        if id not in CHECKS:
-            raise ConfigError(
-                f"there is no check {id!r}{nearest(id, CHECKS)}; checks are: {', '.join(CHECKS)}"
-            )
+        if id not in known:
+            raise ConfigError(f"there is no check {id!r}{nearest(id, known)}; checks are: {', '.join(known)}")
 
 
 def _patience(timeout: float | None) -> Patience:
@@ -120,13 +161,13 @@ def _patience(timeout: float | None) -> Patience:
     return Patience() if timeout is None else msgspec.structs.replace(Patience(), start_seconds=timeout)
 
 
-def _document(report: Report, command: Command) -> bytes:
+def _document(report: Report, patient: _Patient) -> bytes:
     from anywire.wire.value import encode_value
 
     first = report.first_answer_seconds
     return encode_value(
         {
-            "command": command.argv,
+            **patient.members,
             "healthy": report.healthy,
             "reached": report.reached,
             "server": report.server.get("serverInfo"),
@@ -149,9 +190,9 @@ def _document(report: Report, command: Command) -> bytes:
     )
 
 
-def _write(output: Output, report: Report, command: Command, *, verbose: bool) -> None:
+def _write(output: Output, report: Report, patient: _Patient, *, verbose: bool) -> None:
     width = min(output.width or _WIDTH, 120)
-    blocks = [f"{command}\n{_summary(report)}"]
+    blocks = [f"{patient.name}\n{_summary(report, patient)}"]
     blocks += [_finding(finding, width) for finding in report.findings]
     if verbose:
         blocks += [_listed("passed", report.passed, width), _listed("not made", report.not_made, width)]
@@ -159,8 +200,8 @@ def _write(output: Output, report: Report, command: Command, *, verbose: bool) -
     output.text("\n\n".join(filter(None, blocks)))
 
 
-def _summary(report: Report) -> str:
-    if not report.reached or report.framing is None:
+def _summary(report: Report, patient: _Patient) -> str:
+    if not report.reached:
         return "it cannot be talked with"
     info = members_of(report.server.get("serverInfo"))
     who = [str(info[name]) for name in ("name", "version") if info.get(name)]
@@ -169,7 +210,7 @@ def _summary(report: Report) -> str:
         [
             " ".join(who) or "a server without a name",
             f"revision {report.server.get('protocolVersion')}",
-            f"{report.framing.value} framing",
+            patient.wire if report.framing is None else f"{report.framing.value} framing",
             f"first answer after {first:.2f} s",
         ]
     )

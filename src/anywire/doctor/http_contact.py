@@ -11,7 +11,7 @@ from anywire.doctor.contact import judge_initialize
 from anywire.doctor.examination import Unfit, initialize
 from anywire.doctor.http_examination import HttpExamination
 from anywire.doctor.http_subject import Answer
-from anywire.errors import AnywireError, ConnectFailed, DeadlineExceeded
+from anywire.errors import AnywireError, ConfigError, ConnectFailed, DeadlineExceeded
 from anywire.protocol.http.client import is_same_origin
 from anywire.protocol.http.media import EVENT_STREAM
 from anywire.transport.http_exchange import without_secrets
@@ -55,7 +55,9 @@ async def first_contact(exam: HttpExamination) -> tuple[str, ...]:
                 break
             _judge_redirect(exam, answer)
             answer = await exam.subject.post(request)
-    except (ConnectFailed, DeadlineExceeded, AnywireError) as error:
+    except ConfigError:
+        raise  # this is no URL
+    except AnywireError as error:
         _tell_unreached(exam, error)
         raise Unfit from error
     exam.first_answer_seconds = answer.head_seconds

@@ -11,7 +11,7 @@ from anywire.doctor.http_check import HTTP_CHECKS
 from anywire.doctor.http_contact import first_contact
 from anywire.doctor.http_examination import HttpExamination, HttpStep
 from anywire.doctor.patience import Patience
-from anywire.errors import AnywireError
+from anywire.errors import AnywireError, ConfigError
 
 __all__ = ("HTTP_STEPS", "examine_url")
 
@@ -57,6 +57,8 @@ async def examine_url(
                 reached = True
             except Unfit:
                 break
+            except ConfigError:
+                raise
             except AnywireError as error:
                 exam.find("breaks-off", f"{step.title}: {error}")
     finally:

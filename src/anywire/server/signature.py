@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable
 from enum import Enum
 from operator import attrgetter
+from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -168,12 +169,12 @@ def _arguments_type(name: str, fields: list[tuple[str, Any, Any]]) -> type[msgsp
 
 def _decoder(name: str, arguments: type[msgspec.Struct], fields: list[tuple[str, Any, Any]]) -> Any:
     try:
-        return msgspec.json.Decoder(arguments)
+        return msgspec.json.Decoder(arguments, dec_hook=_read_value)
     except (TypeError, ValueError):
         pass
     for field_name, hint, _ in fields:
         try:
-            msgspec.json.Decoder(hint)
+            msgspec.json.Decoder(hint, dec_hook=_read_value)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"tool {name}: parameter {field_name!r}: {error}") from error
     raise ConfigError(f"tool {name}: its parameters cannot be decoded together")
@@ -196,7 +197,7 @@ def _schema(name: str, arguments: type[msgspec.Struct], fields: list[tuple[str, 
 def _schema_of(type: Any) -> dict[str, Any]:
     """Make the schema of a type, the types inside it under `$defs`."""
     (schema,), components = msgspec.json.schema_components(
-        [type], schema_hook=_any_value, ref_template="#/$defs/{name}"
+        [type], schema_hook=_describe_value, ref_template="#/$defs/{name}"
     )
     reference = schema.get("$ref")
     if reference is not None:
@@ -204,11 +205,29 @@ def _schema_of(type: Any) -> dict[str, Any]:
     return schema | {"$defs": components} if components else schema
 
 
-def _any_value(type: type) -> dict[str, Any]:
-    """The schema of what msgspec has none for: `object` is any JSON value."""
+def _describe_value(type: type) -> dict[str, Any]:
+    """The schema of what msgspec has none for: `object` is any JSON value, a path is a string."""
     if type is object:
         return {"type": ["null", "boolean", "number", "string", "array", "object"]}
+    if issubclass(type, PurePath):
+        return {"type": "string", "format": "path"}
+    raise TypeError(f"type {type.__qualname__} is not supported")
+
+
+def _write_value(value: object) -> object:
+    """Write the default of what `_describe_value` describes."""
+    if isinstance(value, PurePath):
+        return str(value)
     raise NotImplementedError
+
+
+def _read_value(type: type, value: object) -> object:
+    """Make what msgspec cannot make of a JSON value."""
+    if issubclass(type, PurePath):
+        if isinstance(value, str):
+            return type(value)
+        raise TypeError(f"Expected `str`, got `{value.__class__.__name__}`")
+    return value
 
 
 def _refuse_without_schema(name: str, field_name: str, hint: Any) -> None:
@@ -223,7 +242,7 @@ def _refuse_without_schema(name: str, field_name: str, hint: Any) -> None:
 
 def _tell_default(schema: dict[str, Any], default: Any) -> None:
     try:
-        schema["default"] = msgspec.to_builtins(default, str_keys=True)
+        schema["default"] = msgspec.to_builtins(default, str_keys=True, enc_hook=_write_value)
     except (TypeError, ValueError):
         pass  # a value of the program's own, such as a mark for "not given"
 

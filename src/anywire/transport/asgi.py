@@ -41,7 +41,7 @@ class Wire:
     async def body(self, head: Head, limit: int) -> bytes | None:
         """Read the body; None when it is too large, which has been answered."""
         length = head.headers.get("content-length", "")
-        if length.isdigit() and int(length) > limit:
+        if length.isascii() and length.isdigit() and (len(length) > 18 or int(length) > limit):
             await self.reject(too_large(limit))
             return None
         chunks: list[bytes] = []
