@@ -218,7 +218,7 @@ def _write_value(value: object) -> object:
     """Write the default of what `_describe_value` describes."""
     if isinstance(value, PurePath):
         return str(value)
-    raise NotImplementedError
+    raise TypeError(f"{value!r} is no JSON")
 
 
 def _read_value(type: type, value: object) -> object:
