@@ -181,7 +181,9 @@ def test_200_megabytes_in_one_line_fail_their_call_and_cost_no_more_than_the_lim
 ) -> None:
     """In pieces of a kilobyte; the next call works."""
     command = [sys.executable, "-c", FLOOD, "200", str(limit)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT)
+    done = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     sentence, works, grown = done.stdout.splitlines()
 

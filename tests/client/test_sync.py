@@ -183,7 +183,9 @@ def test_script_ends_in_order_and_its_child_before_it(body: str) -> None:
     server = program("import atexit; serve(lambda request: text(request, str(os.getpid())))")
     script = f"from anywire import connect_sync\nclient = connect_sync({server!r})\n{body}"
     command = [sys.executable, "-X", "dev", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, cwd=ROOT)
+    done = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", timeout=30, check=False, cwd=ROOT
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
     assert not alive(int(done.stdout))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -182,7 +183,11 @@ async def _watch(reader: asyncio.StreamReader, gone: asyncio.Event) -> None:
 
 @asynccontextmanager
 async def crooked(
-    quirk: Quirk, *, revision: str = "2025-11-25", session: str | None = "session-1"
+    quirk: Quirk,
+    *,
+    revision: str = "2025-11-25",
+    session: str | None = "session-1",
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncGenerator[Crooked]:
     """Serve on a free port of loopback."""
     server = Crooked(quirk, revision, session)
@@ -197,8 +202,9 @@ async def crooked(
         finally:
             tasks.discard(task)
 
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    scheme = "http" if tls is None else "https"
+    server.url = f"{scheme}://127.0.0.1:{listening.sockets[0].getsockname()[1]}/mcp"
     try:
         yield server
     finally:

@@ -95,7 +95,10 @@ def listener_of(
     accept: Accept, *, path: str | None = "/mcp", limits: Limits = QUICK, serves_all: bool = False
 ) -> HttpListener:
     """Return the application of a server, with limits of its own."""
-    serves = (lambda _: True) if serves_all else SERVED_METHODS.__contains__
+
+    def serves(method: str) -> bool:
+        return serves_all or method in SERVED_METHODS
+
     return HttpListener(accept, serves, path=path, limits=limits)
 
 

@@ -50,15 +50,10 @@ async def test_initialize_is_answered_with_a_session(caller: Caller, revision: s
 @pytest.mark.parametrize("version", ["9999-01-01", "1999-01-01", "", None])
 async def test_initialize_succeeds_whatever_version_is_asked_for(caller: Caller, version: str | None) -> None:
     """A version that nobody speaks, or none, is answered with the newest."""
-    opening = initialize()
-    params = opening["params"]
-    assert isinstance(params, dict)
-    params.pop("protocolVersion")
-    if version is not None:
-        params["protocolVersion"] = version
+    params = {} if version is None else {"protocolVersion": version}
     caller.session = None
 
-    answer = await caller.post(opening)
+    answer = await caller.post(ask(0, "initialize", {**params, "capabilities": {}, "clientInfo": {}}))
 
     assert answer.message["result"]["protocolVersion"] == MCP_PROTOCOL_VERSIONS[0]
 

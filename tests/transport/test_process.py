@@ -108,7 +108,7 @@ async def test_script_that_cannot_be_run_is_told_from_one_that_is_missing(
 ) -> None:
     """By path and by name alike."""
     script = tmp_path / "script"
-    script.write_text(first_line)
+    script.write_text(first_line, encoding="utf-8")
     script.chmod(0o755)
     for argv, env in (((str(script),), {}), (("script",), {"PATH": str(tmp_path)})):
         with pytest.raises(SpawnFailed, match=sentence):
@@ -281,7 +281,11 @@ async def test_start_that_is_cancelled_leaves_no_child(turns: int, tmp_path: Pat
         await starting
     await eventually(lambda: not [task for task in asyncio.all_tasks() if "ChildProcess" in str(task)])
 
-    assert not note.exists() or not note.read_text() or not alive(int(note.read_text()))
+    assert (
+        not note.exists()
+        or not note.read_text(encoding="utf-8")
+        or not alive(int(note.read_text(encoding="utf-8")))
+    )
 
 
 def test_child_ends_with_its_event_loop() -> None:

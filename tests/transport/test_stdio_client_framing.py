@@ -45,7 +45,7 @@ def counting(path: Path) -> str:
 
 def starts(path: Path) -> int:
     """How often it was started."""
-    return path.read_text().count("started")
+    return path.read_text(encoding="utf-8").count("started")
 
 
 async def test_server_that_speaks_in_lines_is_started_once(tmp_path: Path) -> None:

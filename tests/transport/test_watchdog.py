@@ -263,17 +263,19 @@ def test_watchdog_is_not_interrupted_and_uses_no_time_while_it_waits(family: Fam
 
 
 def _ignores(pid: int, number: int) -> bool:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     ignored = int(next(line.split()[1] for line in lines if line.startswith("SigIgn:")), 16)
     return bool(ignored >> (number - 1) & 1)
 
 
 def _sleeps(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "S"
 
 
 def _cpu(pid: int) -> int:
-    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+    return sum(
+        map(int, Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[11:13])
+    )
 
 
 # The one of this process.

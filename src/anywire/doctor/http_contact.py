@@ -146,9 +146,7 @@ async def _find_elsewhere(exam: HttpExamination, answer: Answer, found: str) -> 
             exam.find("old-transport", f"{found}; a GET of {without_secrets(url)} names an endpoint")
             return
     if answer.status == 400:
-        exam.find("status", found)
-    elif answer.media == "text/html" and answer.status != 404:
-        exam.find("html", found)
+        exam.find("html" if answer.media == "text/html" else "status", found)
     else:
         exam.find("wrong-path", f"{found}; nor does anything answer at {', '.join(_PATHS)} there")
 
@@ -174,7 +172,7 @@ async def _takes_messages(exam: HttpExamination, url: str) -> bool:
 async def _is_old(exam: HttpExamination, url: str) -> bool:
     """Say whether a GET gives a stream whose first event names where to POST."""
     try:
-        answer = await exam.subject.get(exam.patience.head_seconds, url=url)
+        answer = await exam.subject.get(exam.patience.head_seconds, url=url, until=_ENDPOINT)
     except AnywireError:
         return False
     return answer.status == 200 and answer.media == EVENT_STREAM and _ENDPOINT in answer.start

@@ -114,8 +114,8 @@ class HttpSubject:
             answer = Answer(response.status, response.headers, seconds)
             return await self._read_start(response, answer)
 
-    async def get(self, watched_seconds: float, *, url: str | None = None) -> Answer:
-        """Ask for the stream and read it for a while, up to the first event; `ended` tells of a short one."""
+    async def get(self, watched_seconds: float, *, url: str | None = None, until: bytes = b"\0") -> Answer:
+        """Ask for the stream and read it for a while, or until that is in it; `ended` tells of a short one."""
         async with self._open("GET", Purpose.STREAM, None, None, url) as (response, seconds):
             answer = Answer(response.status, response.headers, seconds)
             if answer.status != 200 or answer.media != EVENT_STREAM:
@@ -123,7 +123,7 @@ class HttpSubject:
             start, ended = bytearray(), False
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(watched_seconds):
-                    while not ended and len(start) < _SHOWN_BYTES:
+                    while not ended and len(start) < _SHOWN_BYTES and until not in start:
                         chunk = await response.read()
                         start += chunk
                         ended = not chunk

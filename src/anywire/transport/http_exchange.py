@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from anywire._version import __version__
 from anywire.errors import ConfigError, ConnectFailed, DeadlineExceeded, TransportBroken
-from anywire.transport.proxy import Proxy, proxy_for
+from anywire.transport.proxy import proxy_for
 from anywire.wire.limits import Limits
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class AiohttpExchange:
             raise ConfigError("HTTP needs aiohttp: install anywire[http]") from error
         self._aiohttp = aiohttp
         self._limits = limits
-        self._proxies: dict[str, Proxy | None] = {}
+        self._proxies: dict[str, str | None] = {}
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_create_end.append(self._connected)
         tracing.on_connection_reuseconn.append(self._connected)
@@ -120,23 +120,19 @@ class AiohttpExchange:
                     data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
                     allow_redirects=False,
                     trace_request_ctx=deadline,
-                    **self._through(url),
+                    proxy=self._proxy(url),
                 )
         except Exception as error:
             raise self._read_error(where, error, connected=deadline.when() is not None) from error
         async with response:
             yield _AiohttpResponse(response, where, self._aiohttp)
 
-    def _through(self, url: str) -> dict[str, Any]:
-        """Return what aiohttp must know of the proxy, which is looked up once."""
+    def _proxy(self, url: str) -> str | None:
+        """Return the proxy for a URL, which is looked up once for each server."""
         origin = "/".join(url.split("/", 3)[:3])
         if origin not in self._proxies:
             self._proxies[origin] = proxy_for(url)
-        proxy = self._proxies[origin]
-        if proxy is None:
-            return {}
-        auth = None if proxy.user is None else self._aiohttp.BasicAuth(proxy.user, proxy.password)
-        return {"proxy": proxy.url, "proxy_auth": auth}
+        return self._proxies[origin]
 
     def _read_error(self, where: str, error: Exception, *, connected: bool) -> Exception:
         """Tell what went wrong, and whether anything was sent."""
