@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
-from tests.cli.commands import anywire, server
+import pytest
+
+from tests.cli.commands import Finished, anywire, server
+from tests.cli.servers.http import reached, unreached
+from tests.cli.servers.http.healthy import HealthyHttp
 
 
 def test_a_healthy_server_ends_with_0() -> None:
@@ -84,3 +89,59 @@ def test_a_command_that_is_not_there_is_a_finding_too() -> None:
 
     assert done.code == 4
     assert [finding["id"] for finding in json.loads(done.out)["findings"]] == ["not-started"]
+
+
+# Over HTTP.
+
+
+async def examined(answers: HealthyHttp, *words: str) -> Finished:
+    """The report on a server of this process."""
+    async with answers.running() as url:
+        return await asyncio.to_thread(anywire, "doctor", *words, f"{url}?key=s3cret")
+
+
+class Keyed(reached.GetStatus):
+    """Has a key in its address."""
+
+    path = "/mcp?key=s3cret"
+
+
+async def test_a_url_is_examined_as_well() -> None:
+    """The same report, with what is wrong over HTTP; a key in the address is not shown."""
+    done = await examined(Keyed())
+    report = json.loads((await examined(Keyed(), "--json")).out)
+
+    assert (done.code, done.err) == (1, "")
+    assert done.out.splitlines()[0].endswith("/mcp?…")
+    assert done.out.splitlines()[1].startswith("Healthy 1.0, revision 2025-11-25, Streamable HTTP, first ")
+    assert "\nwarning  get-status: " in done.out
+    assert "found: a GET was answered with HTTP 404\n" in done.out
+    assert "s3cret" not in done.out
+    assert report["url"].endswith("/mcp?…")
+    assert "command" not in report
+    assert (report["healthy"], report["reached"], report["framing"]) == (False, True, None)
+    assert [finding["id"] for finding in report["findings"]] == ["get-status"]
+    assert "session-unknown" in report["passed"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "code"), [(unreached.Authorization, 3), (unreached.WrongPath, 4), (unreached.Html, 4)]
+)
+async def test_a_url_that_cannot_be_talked_with_has_its_code(answers: type[HealthyHttp], code: int) -> None:
+    """Authorization is not the same as nobody there."""
+
+    class There(answers):
+        path = f"{answers.path}?key=s3cret"
+
+    done = await examined(There())
+
+    assert done.code == code
+    assert "it cannot be talked with\n" in done.out
+    assert "s3cret" not in done.out
+
+
+async def test_findings_over_http_can_be_ignored() -> None:
+    """By their id, as any other."""
+    done = await examined(Keyed(), "--ignore", "get-status")
+
+    assert done.code == 0

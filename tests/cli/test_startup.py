@@ -28,6 +28,7 @@ HEAVY = frozenset(
         "sqlite3",
         "unittest",
         "urllib.request",
+        "uvicorn",
         "xml",
     }
 )
@@ -69,10 +70,12 @@ def test_the_version_is_told_without_an_event_loop() -> None:
 def test_a_command_loads_only_what_it_needs(command: str) -> None:
     """No table for a pipe, no HTTP, no TLS beyond what asyncio itself loads, no other subcommand."""
     modules = loaded(command, "--", *server("healthy"))
+    everything = {name for name in modules if name.startswith("anywire.")}
     ours = {name.rpartition(".")[2] for name in modules if name.startswith("anywire.cli.")}
 
     assert (HEAVY & modules) - loaded_by_the_loop() == set()
     assert ours & set(COMMANDS) == {command}
+    assert not any("http" in name or "sse" in name for name in everything)
     assert not any(
         name.startswith(("anywire.server", "anywire.doctor", "anywire.testing")) for name in modules
     )

@@ -40,7 +40,8 @@ class Asked:
     @property
     def rpc(self) -> str:
         """What the message asks for, empty for a reply or none."""
-        return self.message.get("method", "") if isinstance(self.message, dict) else ""
+        message: Any = self.message
+        return message.get("method", "") if hasattr(message, "get") else ""
 
 
 class Out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import os
 import socket
@@ -11,6 +12,7 @@ import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -25,10 +27,12 @@ from anywire.errors import (
 )
 from anywire.transport.http_client import HttpClientTransport
 from anywire.transport.http_server import HttpListener
+from anywire.wire.codec import decode
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Message, Response, create_notification, create_request
+from anywire.wire.message import Batch, Message, Request, Response, create_notification, create_request
 from tests.http.crooked import JSON, Asked, Out, crooked, event, honest, note, reply
 from tests.http.in_process import AsgiExchange
+from tests.http.raw import initialize
 from tests.http.serving import PATIENCE, QUICK, listener_of, on_socket, until
 from tests.http.tools import Tools
 
@@ -50,6 +54,13 @@ async def talking(limits: Limits = QUICK) -> AsyncGenerator[tuple[Client, Tools,
         yield client, tools, listener
 
 
+def decode_request(message: dict[str, object]) -> Request:
+    """Make a message of plain JSON data."""
+    decoded = decode(json.dumps(message).encode())
+    assert isinstance(decoded, Request)
+    return decoded
+
+
 # Calls.
 
 
@@ -65,9 +76,11 @@ async def test_calls_are_answered_each_with_its_own_reply() -> None:
 async def test_progress_comes_while_the_call_runs() -> None:
     async with talking() as (client, tools, _):
         seen: list[str | None] = []
-        calling = asyncio.ensure_future(
-            client.call_tool("step_then_hold", on_progress=lambda *report: seen.append(report[2]))
-        )
+
+        def note(progress: float, total: float | None, message: str | None) -> None:
+            seen.append(message)
+
+        calling = asyncio.ensure_future(client.call_tool("step_then_hold", on_progress=note))
         await until(lambda: len(seen) == 2, "two reports have come")
         assert not calling.done()
         tools.gate.set()
@@ -100,8 +113,7 @@ async def test_a_batch_is_answered() -> None:
         transport = HttpClientTransport(f"{origin}/mcp", limits=QUICK)
         transport.callbacks.on_message = received.append
         await transport.start()
-        params = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {}}
-        await transport.send(create_request("i", "initialize", params))
+        await transport.send(decode_request(initialize("2025-03-26")))
         await until(lambda: received, "the handshake is answered")
         await transport.send(Batch((create_request(1, "ping"), create_request(2, "ping"))))
         await until(lambda: len(received) == 2, "the batch is answered")
@@ -345,7 +357,7 @@ async def test_the_hook_gives_each_request_its_own_headers() -> None:
     ):
         await client.ping()
 
-    tokens = [each.get("Authorization") for each in server.seen]
+    tokens = [each.get("Authorization") or "" for each in server.seen]
     assert sorted(tokens) == sorted(f"Bearer {number + 1}" for number in range(count))
     assert len(tokens) == count
 
@@ -522,9 +534,11 @@ async def test_an_application_of_this_process_can_be_called() -> None:
     transport = HttpClientTransport("http://127.0.0.1/mcp", exchange=lambda: exchange, limits=QUICK)
     async with connect(transport, limits=QUICK) as client:
         seen: list[float] = []
-        result = await client.call_tool(
-            "steps", {"count": 3}, on_progress=lambda *report: seen.append(report[0])
-        )
+
+        def note(progress: float, total: float | None, message: str | None) -> None:
+            seen.append(progress)
+
+        result = await client.call_tool("steps", {"count": 3}, on_progress=note)
 
     assert (result.text, seen) == ("3 steps", [1, 2, 3])
     assert exchange.failures == []
@@ -560,3 +574,165 @@ async def test_certificates_come_from_the_environment(trusted: bool) -> None:
     assert (program.returncode == 0) is trusted, stderr.decode()
     assert (b"ConnectFailed" in stderr and b"certificate" in stderr) is not trusted
     assert bool(server.asked("POST", "ping")) is trusted
+
+
+# The order of what is sent.
+
+
+async def test_what_is_written_in_one_go_waits_for_the_handshake() -> None:
+    """A session is there before anything that belongs to it."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc in ("initialize", "notifications/initialized"):
+            await asyncio.sleep(0.05)
+        return None
+
+    async with crooked(quirk) as server:
+        transport = HttpClientTransport(server.url, limits=QUICK)
+        await transport.start()
+        transport.post(decode_request(initialize()))
+        transport.post(create_notification("notifications/initialized"))
+        transport.post(create_request(1, "tools/list"))
+        transport.post(create_notification("notifications/x"))
+        await until(lambda: len(server.asked("POST")) == 4, "everything has arrived")
+        await transport.close()
+    order = [each.rpc for each in server.asked("POST")]
+
+    assert order[:2] == ["initialize", "notifications/initialized"]
+    assert {each.get("Mcp-Session-Id") for each in server.seen[1:]} == {"session-1"}
+
+
+async def test_a_note_that_is_not_answered_holds_the_rest_for_a_while_only() -> None:
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc == "notifications/initialized":
+            await out.gone.wait()
+            return True
+        return None
+
+    async with crooked(quirk) as server:
+        transport = HttpClientTransport(server.url, limits=QUICK.replace(probe_seconds=0.1))
+        received: list[Message | Batch] = []
+        transport.callbacks.on_message = received.append
+        await transport.start()
+        transport.post(decode_request(initialize()))
+        transport.post(create_notification("notifications/initialized"))
+        transport.post(create_request(1, "tools/list"))
+        await until(lambda: len(received) == 2, "the request was answered")
+        await transport.close()
+
+
+async def test_notifications_arrive_in_the_order_of_the_calls() -> None:
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc == "slow":
+            await asyncio.sleep(0.05)  # a server may take its time; the next must not overtake
+        return None
+
+    async with crooked(quirk) as server:
+        transport = HttpClientTransport(server.url, limits=QUICK)
+        await transport.start()
+        for number in range(10):
+            transport.post(create_notification("slow" if number % 3 == 0 else "quick", number))
+        await transport.close()
+
+    assert [each.message["params"] for each in server.asked("POST")] == list(range(10))
+
+
+async def test_a_request_that_was_never_sent_is_not_cancelled_at_the_server_before_the_handshake() -> None:
+    """Everything in one go, the cancellation as well."""
+    async with crooked(honest) as server:
+        transport = HttpClientTransport(server.url, limits=QUICK)
+        errors: list[object] = []
+        transport.callbacks.on_error = errors.append
+        await transport.start()
+        transport.post(decode_request(initialize()))
+        transport.post(create_request(1, "tools/call"))
+        transport.post(create_notification("notifications/cancelled", {"requestId": 1}))
+        await until(lambda: server.asked("POST", "notifications/cancelled"), "it was told")
+        await transport.close()
+
+    assert server.asked("POST", "tools/call") == []
+    assert errors == []
+    assert server.asked("POST", "notifications/cancelled")[0].get("Mcp-Session-Id") == "session-1"
+
+
+# What is in between.
+
+
+@asynccontextmanager
+async def cutting_proxy(url: str, seconds: float) -> AsyncGenerator[tuple[str, list[int]]]:
+    """A balancer that resets every connection on which the server is silent for so long."""
+    target = urlsplit(url)
+    cuts: list[int] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        back, forth = await asyncio.open_connection(target.hostname, target.port)
+
+        async def forward() -> None:
+            while chunk := await reader.read(65536):
+                forth.write(chunk)
+
+        forwarding = asyncio.create_task(forward())
+        try:
+            async with asyncio.timeout(seconds) as silence:
+                while chunk := await back.read(65536):
+                    silence.reschedule(asyncio.get_running_loop().time() + seconds)
+                    writer.write(chunk)
+        except TimeoutError:
+            cuts.append(1)
+            writer.transport.abort()
+        finally:
+            forwarding.cancel()
+            writer.close()
+            forth.close()
+            tasks.discard(task)
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{target.path}", cuts
+    finally:
+        listening.close()
+        for task in list(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_keep_alive_carries_a_long_call_through_what_cuts_silence() -> None:
+    """A balancer that cuts silent streams never finds one."""
+    limits = QUICK.replace(keep_alive_seconds=0.05, stream_open_seconds=0.05)
+    tools = Tools(limits)
+    async with (
+        on_socket(listener_of(tools.accept, limits=limits)) as origin,
+        cutting_proxy(f"{origin}/mcp", 0.4) as (url, cuts),
+        connect(url, limits=limits) as client,
+    ):
+        calling = asyncio.ensure_future(client.call_tool("hold"))
+        await asyncio.sleep(1.2)  # three times what the balancer allows
+        tools.gate.set()
+
+        assert (await calling).text == "hold is done"
+        assert tools.runs["hold"] == 1
+        # Idle connections may go; the streams do not.
+        (transport,) = tools.transports
+        assert transport.closed is False
+    assert len(cuts) <= 2
+
+
+async def test_a_call_whose_stream_is_cut_at_every_silence_has_its_reply_all_the_same() -> None:
+    """Without keep-alive: the stream is resumed as often as it is cut."""
+    limits = QUICK.replace(stream_open_seconds=0.02)
+    tools = Tools(limits)
+    async with (
+        on_socket(listener_of(tools.accept, limits=limits)) as origin,
+        cutting_proxy(f"{origin}/mcp", 0.15) as (url, cuts),
+        connect(url, limits=limits) as client,
+    ):
+        calling = asyncio.ensure_future(client.call_tool("step_then_hold"))
+        await until(lambda: len(cuts) >= 4, "the streams were cut some times")
+        tools.gate.set()
+
+        assert (await calling).text == "three"
+        assert tools.runs["step_then_hold"] == 1

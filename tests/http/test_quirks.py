@@ -664,7 +664,7 @@ async def test_a_general_stream_that_is_lost_is_opened_where_it_ended(politely: 
         assert heard.numbers == [1, 2, 3]
 
 
-@pytest.mark.parametrize("status", [400, 409, 500, 503])
+@pytest.mark.parametrize("status", [400, 404, 409, 500, 503])
 async def test_a_general_stream_that_was_there_is_asked_for_again(status: int) -> None:
     """A server that had it once has it again, at the latest without the id that it has forgotten."""
 
@@ -685,26 +685,29 @@ async def test_a_general_stream_that_was_there_is_asked_for_again(status: int) -
         await until(lambda: 2 in heard.numbers, "the stream is there again")
 
 
-async def test_a_general_stream_whose_session_is_gone_begins_another() -> None:
-    """404 to a stream that was there; a server that says so every time causes no storm of handshakes."""
+@pytest.mark.parametrize("served_before", [True, False])
+async def test_a_general_stream_whose_session_is_gone_begins_another(served_before: bool) -> None:
+    """404 to the stream may mean no stream or no session: the client finds out, and causes no storm."""
 
     async def quirk(asked: Asked, out: Out) -> bool | None:
-        if asked.method == "GET":
-            if len(server.asked("GET")) == 1:
-                await out.stream(event(note("x", 1), "a"))
-            else:
-                await out.whole(404, "text/plain", b"no such session")
+        sessions = len(server.asked("POST", "initialize"))
+        if asked.method == "GET" and served_before and len(server.asked("GET")) == 1:
+            await out.stream(event(note("x", 1), "a"))
+            return True
+        if asked.method == "GET" or (asked.rpc == "ping" and sessions == 1):
+            await out.whole(404, "text/plain", b"no such thing")
             return True
         return None
 
     limits = QUICK.replace(reconnect_seconds=0.005, reconnect_most_seconds=0.01)
     async with crooked(quirk) as server, connected(server, limits) as heard:
-        await until(lambda: len(server.asked("GET")) == 3, "the new session has asked for its stream")
+        await until(lambda: len(server.asked("POST", "ping")) == 2, "the new session has asked as well")
         for _ in range(5):
             assert await heard.list_tools() == {"tools": []}
             await asyncio.sleep(0.02)  # long enough for several tries, if there were any
 
-        assert len(server.asked("GET")) == 3
+        assert len(server.asked("GET")) == (3 if served_before else 2)
+        assert len(server.asked("POST", "ping")) == 2
         assert len(server.asked("POST", "initialize")) == 2
 
 

@@ -206,14 +206,15 @@ async def test_what_waits_when_a_child_closes_its_stdin_is_known_to_be_lost() ->
 async def test_reading_can_be_held_and_released() -> None:
     """The child waits in the meantime, and nothing is lost."""
     heard = Heard()
-    child = await heard.spawn("sys.stdout.write('x' * 1_000_000); sys.stdout.flush(); read()")
-    await eventually(lambda: len(heard.output) > 0)
+    child = await heard.spawn(
+        "sys.stdout.write('x' * 1_000_000); sys.stdout.flush(); print('y', file=sys.stderr); read()"
+    )
     child.pause_output()
-    held = len(heard.output)
-    await asyncio.sleep(0)
-    assert len(heard.output) == held
+    await asyncio.sleep(0.2)  # for the child to write what a pipe takes
+    assert heard.output == b""
+    assert heard.stderr == []
     child.resume_output()
-    await eventually(lambda: len(heard.output) == 1_000_000)
+    await eventually(lambda: len(heard.output) == 1_000_000 and heard.stderr == [b"y"])
     await child.end()
     child.pause_output()
     child.resume_output()

@@ -235,6 +235,20 @@ def test_a_buffer_of_anything_raises_nothing(buffer: bytes) -> None:
     assert buffer.endswith(parsed.remaining)
 
 
+def test_of_garbage_without_an_end_no_more_remains_than_may_begin_a_header() -> None:
+    parsed = parse_messages(b"x" * 100_000 + b"Content-Len")
+
+    assert parsed.remaining == b"xxContent-Len"[-13:]
+    assert [fault.kind for fault in parsed.faults] == [FaultKind.BAD_HEADER]
+
+
+@pytest.mark.parametrize(("digits", "kinds"), [(15, []), (16, [FaultKind.BAD_HEADER])])
+def test_a_length_may_have_fifteen_digits(digits: int, kinds: list[FaultKind]) -> None:
+    out = ContentLengthFramer().feed(b"Content-Length: " + b"9" * digits + b"\r\n\r\n")
+
+    assert [fault.kind for fault in out if isinstance(fault, Fault)] == kinds
+
+
 # Escaping.
 
 
@@ -269,6 +283,7 @@ def test_escaping_keeps_the_meaning(body: bytes) -> None:
 def test_a_framer_that_starts_later_counts_from_there() -> None:
     framer = ContentLengthFramer(offset=100)
 
+    assert framer.begun == 100
     (fault,) = framer.feed(b"\r\nX: 1\r\n\r\n")
 
     assert isinstance(fault, Fault)

@@ -115,7 +115,7 @@ class HttpSubject:
             return await self._read_start(response, answer)
 
     async def get(self, watched_seconds: float, *, url: str | None = None, until: bytes = b"\0") -> Answer:
-        """Ask for the stream and read it for a while, or until that is in it; `ended` tells of a short one."""
+        """Ask for the stream and read it for a while, or until that is in it; `ended`: it was over sooner."""
         async with self._open("GET", Purpose.STREAM, None, None, url) as (response, seconds):
             answer = Answer(response.status, response.headers, seconds)
             if answer.status != 200 or answer.media != EVENT_STREAM:

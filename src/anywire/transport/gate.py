@@ -15,6 +15,11 @@ class Gate:
         self._open = asyncio.Event()
         self._open.set()
 
+    @property
+    def held(self) -> bool:
+        """Whether somebody has a reason."""
+        return bool(self._reasons)
+
     def hold(self, reason: str) -> None:
         """Hold for one of several reasons."""
         self._reasons.add(reason)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -32,6 +32,7 @@ from anywire.transport.http_calls import HttpCalls, TokenHook
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
 from anywire.transport.http_handshake import INITIALIZED, Handshake
 from anywire.transport.http_listening import GeneralStream
+from anywire.transport.http_order import Order, Turn
 from anywire.transport.http_request import Asker, Expected
 from anywire.transport.persist import persist
 from anywire.wire.codec import decode, encode
@@ -86,7 +87,6 @@ class HttpClientTransport:
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.callbacks = Callbacks()
-        self._url = url
         self._limits = limits
         self._calls = HttpCalls(url, headers, hook, exchange or (lambda: AiohttpExchange(limits)), limits)
         #: What this wire is called in errors.
@@ -99,8 +99,7 @@ class HttpClientTransport:
         self._handshake.opened = self._general.open
         self._asked: dict[bytes, asyncio.Task[None]] = {}
         self._telling: set[asyncio.Task[None]] = set()
-        self._last_note: asyncio.Task[None] | None = None
-        self._turn: asyncio.Task[None] | None = None  # the part of the handshake that is under way
+        self._order = Order(limits.probe_seconds)
         self._places = asyncio.Semaphore(limits.connections)
         self._closing: asyncio.Task[None] | None = None
         self._over = False  # nobody is called back any more
@@ -136,61 +135,31 @@ class HttpClientTransport:
         `failed` is told what cannot be answered any more, or could not be delivered.
         """
         refuse_when_closed(self.closed, self.name)
-        if self._old is not None:
-            return self._track(self._send_to_old(self._old, message, failed))
-        send = self._sender(message, failed)
-        match message:
-            case Request():
-                key = id_key(message.id)
-                task = self._task(self._in_turn(self._turn, message, send, failed))
-                self._asked[key] = task
-                task.add_done_callback(lambda done: self._answered(key, done))
-                return task
-                if message.method == "initialize":
-                    self._turn = task
-                return task
-            case Notification() if (cancelled := read_cancel(message)) is not None:
-                return self._track(self._cancel(message, cancelled.key, failed))
-            case _:
-                task = self._track(self._in_turn(self._turn, message, send, failed))
-                if isinstance(message, Notification):
-                    self._last_note = task
-                    if message.method == INITIALIZED:
-                        self._turn = task
-                return task
-
-    def _sender(self, message: Message | Batch, failed: _Failed) -> Callable[[], Coroutine[Any, Any, None]]:
-        """Return what sends a message, once it is its turn."""
-        match message:
-            case Request():
-                return partial(self._ask, message, failed)
-            case Batch() if any(isinstance(item, Request) for item in message.items):
-                return partial(self._ask_all, message, failed)
-            case Notification():
-                return partial(self._tell_in_order, message, self._last_note, failed)
-            case _:
-                return partial(self._tell, message, failed)
-
-    async def _in_turn(
-        self,
-        turn: asyncio.Task[None] | None,
-        message: Message | Batch,
-        send: Callable[[], Coroutine[Any, Any, None]],
-        failed: _Failed,
-    ) -> None:
-        """Send after the handshake: what a client writes in one go would be early on its connections."""
-        if turn is not None and not turn.done():
-            await asyncio.wait([turn])
-        await (send() if self._old is None else self._send_to_old(self._old, message, failed))
-
-    def _task(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return asyncio.get_running_loop().create_task(coroutine)
-
-    def _track(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = self._task(coroutine)
+        turn = self._order.turn(message)
+        task = asyncio.get_running_loop().create_task(self._send_in_turn(turn, message, failed))
+        self._order.enter(message, task)
+        if isinstance(message, Request):
+            key = id_key(message.id)
+            self._asked[key] = task
+            task.add_done_callback(lambda done: self._answered(key, done))
+            return task
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
+        cancelled = read_cancel(message) if isinstance(message, Notification) else None
+        if cancelled is not None and (abandoned := self._asked.get(cancelled.key)) is not None:
+            abandoned.cancel()
         return task
+
+    async def _send_in_turn(self, turn: Turn, message: Message | Batch, failed: _Failed) -> None:
+        await turn.come()
+        if self._old is not None:
+            await self._send_to_old(self._old, message, failed)
+        elif isinstance(message, Request):
+            await self._ask(message, failed)
+        elif isinstance(message, Batch) and any(isinstance(item, Request) for item in message.items):
+            await self._ask_all(message, failed)
+        else:
+            await self._tell(message, failed)
 
     def _answered(self, key: bytes, task: asyncio.Task[None]) -> None:
         if self._asked.get(key) is task:
@@ -256,21 +225,12 @@ class HttpClientTransport:
         """Where no POST is taken there may be an old server, which begins with a stream."""
         if error.status not in (400, 404, 405):
             return False
-        from anywire.transport.sse_client import SseClientTransport
+        from anywire.transport.sse_client import old_server
 
-        old = SseClientTransport(
-            self._url,
-            headers=self._calls.headers,
-            hook=self._calls.hook,
-            exchange=self._calls.make_exchange,
-            limits=self._limits,
-            callbacks=self.callbacks,
-        )
-        try:
-            await old.start()
-        except AnywireError:
+        old = await old_server(self._calls, self._limits)
+        if old is None:
             return False  # the first error says more
-        self._old = old
+        old.callbacks, self._old = self.callbacks, old
         old.post(request)
         return True
 
@@ -290,24 +250,6 @@ class HttpClientTransport:
         else:
             if isinstance(message, Notification) and message.method == INITIALIZED:
                 self._general.open(self._handshake.session)
-
-    async def _tell_in_order(
-        self, message: Notification, before: asyncio.Task[None] | None, failed: _Failed
-    ) -> None:
-        """Send a notification after the one before it: the order of two connections is anybody's guess."""
-        if before is not None and not before.done():
-            await asyncio.wait([before])
-        await self._tell(message, failed)
-
-    async def _cancel(self, message: Notification, key: bytes, failed: _Failed) -> None:
-        """Let go the request that is cancelled, and tell the server to stop."""
-        abandoned = self._asked.get(key)
-        if abandoned is not None:
-            abandoned.cancel()
-        try:
-            await self._asker.tell(encode(message), self._handshake.session)
-        except Exception as error:  # noqa: BLE001 whatever happened, somebody must hear of it
-            failed(None, self._known(error))
 
     async def _send_to_old(self, old: SseClientTransport, message: Message | Batch, failed: _Failed) -> None:
         try:
@@ -341,7 +283,7 @@ class HttpClientTransport:
     async def close(self) -> None:
         """Send what is being sent, end the session, close all connections."""
         if self._closing is None:
-            self._closing = self._task(self._close())
+            self._closing = asyncio.get_running_loop().create_task(self._close())
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:

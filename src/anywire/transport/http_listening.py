@@ -1,7 +1,8 @@
 """The general stream of a client: what the server says that belongs to no request.
 
 It is optional.  A server that refuses it at once does not have it, and is not asked again; one that
-has served it is asked again and again, ever later while nothing comes of it.
+has served it is asked again and again, ever later while nothing comes of it.  404 may mean that there
+is no such stream or no such session, which is found out.
 """
 
 from __future__ import annotations
@@ -74,21 +75,21 @@ class GeneralStream:
         """Read the stream to its end; say whether to try again."""
         try:
             end = await self._asker.listen(listening.session, listening.last_event_id, received)
+            gone = end.reading is Reading.SESSION_GONE and not await self._asker.is_alive(listening.session)
         except AnywireError as error:
             _log.info("%s: the general stream could not be opened: %s", self._name, error)
             return True
+        if gone:
+            return await self._session_gone(listening.session)
         if end.reading is Reading.STREAM:
             listening.served = True
             listening.last_event_id, listening.retry = end.last_event_id, end.retry
             if end.error is not None:
                 _log.info("%s: the general stream was lost: %s", self._name, end.error)
             return True
-        if end.reading is Reading.SESSION_GONE and listening.served:
-            return await self._session_gone(listening.session)
-        if not listening.last_event_id:
-            return listening.served  # a new session cannot be gone already: the stream is what there is not
+        again = listening.served
         listening.last_event_id = ""  # the server may have forgotten that event
-        return True
+        return again
 
     async def _session_gone(self, session: HttpSession) -> bool:
         try:

@@ -15,16 +15,18 @@ from anywire.errors import (
     DeadlineExceeded,
     HttpStatusError,
     LimitExceeded,
+    ProtocolError,
     RemoteProtocolError,
     TransportBroken,
 )
 from anywire.protocol.http.client import Purpose, Reading
 from anywire.protocol.http.media import JSON, media_type
 from anywire.protocol.http.reconnect import Reconnect
+from anywire.transport.contract import ignore
 from anywire.transport.deadline import bounded
 from anywire.transport.http_calls import SHOWN_BYTES, HttpCalls, HttpSession
 from anywire.transport.http_exchange import HttpResponse
-from anywire.wire.codec import decode
+from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import EventStreamDecoder, ServerEvent
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
@@ -34,6 +36,7 @@ from anywire.wire.message import (
     Fault,
     FaultKind,
     Message,
+    Request,
     Response,
     id_key,
 )
@@ -45,6 +48,7 @@ Received: TypeAlias = Callable[[Message | Batch | Fault], None]
 
 # How often in a row a lost reply is gone after in vain.
 _RESUMES: Final = 8
+_PING_ID: Final = b'"anywire-ping"'
 
 
 class Expected:
@@ -182,6 +186,14 @@ class Asker:
             decoder.last_event_id = last_event_id
             cut = await self._read_events(response, decoder, received)
             return StreamEnd(reading, decoder.last_event_id, decoder.retry, cut)
+
+    async def is_alive(self, session: HttpSession) -> bool:
+        """Ask whether a session is still there: any answer but that it is gone says so."""
+        expected = Expected([_PING_ID], ignore, single=True)
+        try:
+            return await self.ask(expected, encode(Request(_PING_ID, "ping")), session)
+        except (HttpStatusError, ProtocolError):
+            return True
 
     async def end(self, session: HttpSession) -> None:
         """Tell the server that the session is over, if there is one."""

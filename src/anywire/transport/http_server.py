@@ -219,8 +219,8 @@ class _Exchange:
         event = stream.take(ticket)
         while len(stream):
             event = stream.take(ticket)
-        if event is None:  # the session ended meanwhile
-            await self._wire.reject(unknown_session())
+        if event is None:
+            await self._wire.reject(read_elsewhere())
         else:
             await self._wire.respond(200, event.data, JSON, headers)
 

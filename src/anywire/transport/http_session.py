@@ -13,6 +13,9 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable
+from typing import Final
+
+import msgspec
 
 from anywire.errors import AnywireError
 from anywire.store.event_log import EventLog, stream_of
@@ -26,10 +29,12 @@ from anywire.wire.message import (
     Batch,
     ErrorResponse,
     Fault,
+    JsonRpcErrorCode,
     Message,
     Notification,
     Request,
     Response,
+    create_error_response,
     id_key,
 )
 from anywire.wire.peer import read_cancel
@@ -37,6 +42,7 @@ from anywire.wire.peer import read_cancel
 __all__ = ("HttpServerTransport",)
 
 _log = logging.getLogger("anywire.http")
+_ENDED: Final = "the session ended before the request was answered"
 
 
 class HttpServerTransport:
@@ -245,6 +251,16 @@ class HttpServerTransport:
         if stream.abandoned:
             self._posts.pop(stream.name, None)  # what it brought is in the log
 
+    def _fail(self, stream: OutgoingStream) -> None:
+        """Answer what is unanswered with an error.
+
+        Without an answer a client could take it for refused, and send again what has been executed.
+        """
+        for key in stream.awaited:
+            error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
+            stream.put(self._log.append(stream.name, encode(msgspec.structs.replace(error, id=key))))
+        stream.end()
+
     def _bound_general(self) -> None:
         """Nobody is there to read the general stream: keep the newest of what waits on it."""
         while (
@@ -267,8 +283,9 @@ class HttpServerTransport:
         if self._closed:
             return
         self._closed = True
-        for stream in (self._general, *self._posts.values()):
-            stream.end()
+        for stream in list(self._posts.values()):
+            self._fail(stream)
+        self._general.end()
         self._by_request.clear()
         self.gate.break_down()
         self.on_gone(self)

@@ -16,7 +16,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -203,15 +203,18 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def pause_output(self) -> None:
         """Stop reading its stdout."""
-        pipe = self._transport.get_pipe_transport(1) if self._transport is not None else None
-        if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
+        if (pipe := self._output_pipe()) is not None:
             pipe.pause_reading()
 
     def resume_output(self) -> None:
         """Read its stdout again."""
-        pipe = self._transport.get_pipe_transport(1) if self._transport is not None else None
-        if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing():
+        if (pipe := self._output_pipe()) is not None:
             pipe.resume_reading()
+
+    def _output_pipe(self) -> asyncio.ReadTransport | None:
+        pipe = self._transport.get_pipe_transport(1) if self._transport is not None else None
+        # Not every event loop derives its transports from asyncio's classes.
+        return cast("asyncio.ReadTransport", pipe) if pipe is not None and not pipe.is_closing() else None
 
     def _stderr_line(self, line: bytes) -> None:
         try:

@@ -28,7 +28,7 @@ from anywire.wire.event_stream import EventStreamDecoder, ServerEvent
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Fault, Message, Request
 
-__all__ = ("SseClientTransport",)
+__all__ = ("SseClientTransport", "old_server")
 
 
 class SseClientTransport:
@@ -42,9 +42,8 @@ class SseClientTransport:
         hook: TokenHook | None = None,
         exchange: Callable[[], Exchange] | None = None,
         limits: Limits = DEFAULT_LIMITS,
-        callbacks: Callbacks | None = None,
     ) -> None:
-        self.callbacks = callbacks or Callbacks()
+        self.callbacks = Callbacks()
         self._limits = limits
         self._calls = HttpCalls(url, headers, hook, exchange or (lambda: AiohttpExchange(limits)), limits)
         #: What this wire is called in errors.
@@ -192,6 +191,18 @@ class SseClientTransport:
     def _fire_close(self, error: AnywireError | None) -> None:
         self._over = True
         call_back(self.callbacks.on_close, error)
+
+
+async def old_server(calls: HttpCalls, limits: Limits) -> SseClientTransport | None:
+    """Return a started conversation with the old server at an address, None when there is none."""
+    old = SseClientTransport(
+        calls.url, headers=calls.headers, hook=calls.hook, exchange=calls.make_exchange, limits=limits
+    )
+    try:
+        await old.start()
+    except AnywireError:
+        return None
+    return old
 
 
 def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:

@@ -78,6 +78,7 @@ class StdioClientTransport(StreamTransport):
         self._first: Message | Batch | None = None
         self._said: list[Message | Batch] = []  # while it is not known what the child reads
         self._heard = False  # a message at least
+        self._asked = False  # in this turn of the loop
         self._busy_seconds = 0.0
         self._spawned = asyncio.Event()
         self._spawned.set()
@@ -146,13 +147,28 @@ class StdioClientTransport(StreamTransport):
             raise TransportBroken(_deaf(self.name))
         self._first = self._first or message
         if not self._undecided:
-            super().post(message, related)
+            if isinstance(message, Request):
+                self._ask(message)
+            else:
+                super().post(message, related)
             return
         self._said.append(message)
         if self._starting_again is None:  # else it is said to the next child
             self._say(message)
         if self._probe is None:
             self._probe = asyncio.get_running_loop().create_task(self._probe_framing(self._attempt))
+
+    def _ask(self, request: Request) -> None:
+        """Send a request: the first of a turn of the loop at once, those of other callers in one write."""
+        assert self._outbox is not None, "post() before start()"
+        self._outbox.put(self._framer.frame(encode(request)), urgent=not self._asked)
+        if not self._asked:
+            self._asked = True
+            # While the child reads the first one: nobody waits for this.
+            asyncio.get_running_loop().call_soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        self._asked = False
 
     def _say(self, message: Message | Batch) -> None:
         """Say something to a child of which it is not known what it reads.

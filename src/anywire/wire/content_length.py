@@ -77,8 +77,6 @@ class ContentLengthFramer:
             out.append(self._cut(FaultKind.TRUNCATED, reason, rest, b""))
         self._buffer.clear()
         self._body = self._oversized = None
-        self._searched = self._skip_left = 0
-        self._resync = False
         return out
 
     def frame(self, body: bytes) -> bytes:
@@ -111,7 +109,6 @@ class ContentLengthFramer:
             return False
         out += oversized.end()
         self._oversized = None
-        self._begun = self._offset
         return True
 
     def _take_body(self, length: int, out: list[Frame | Fault]) -> bool:
@@ -121,7 +118,6 @@ class ContentLengthFramer:
             out.append(bytes(view[:length]))
         self._drop(length)
         self._body = None
-        self._begun = self._offset
         return True
 
     def _take_header(self, out: list[Frame | Fault]) -> bool:
@@ -147,9 +143,7 @@ class ContentLengthFramer:
             kind = FaultKind.BAD_HEADER if length is None else FaultKind.STRAY
             self._fault(kind, trouble, len(block), out)
         self._drop(len(block))
-        if length is None:
-            self._begun = self._offset
-        else:
+        if length is not None:
             self._expect(length)
         return True
 
