@@ -164,15 +164,16 @@ def test_error_survives_being_copied_and_pickled() -> None:
     assert isinstance(again, ProcessExited)
 
 
-def test_output_that_came_long_after_the_end_of_input_was_not_held_back() -> None:
-    """It was slow."""
-    slow = FirstWords(b"", None, 10.0)
-    slow.note(b'{"jsonrpc"', 11.0)
-    prompt = FirstWords(b"", None, 10.0)
-    prompt.note(b'{"jsonrpc"', 10.1)
+@pytest.mark.parametrize(
+    ("text", "after", "held_back"),
+    [(b'{"jsonrpc":"2.0"', 0.1, True), (b'{"jsonrpc":"2.0"', 1.0, False), (b"Bye!", 0.1, False)],
+)
+def test_output_is_held_back_when_an_answer_comes_right_after_the_end_of_input(
+    text: bytes, after: float, held_back: bool
+) -> None:
+    """Later it was slow; and a last word is no answer."""
+    words = FirstWords(input_ended=10.0)
+    words.note(text, 10.0 + after)
+    reason = explain(words, stderr="", asked=None, tried=[Framing.NEWLINE], busy_seconds=0.0)
 
-    def reason(words: FirstWords) -> str:
-        return explain(words, stderr="", asked=None, tried=[Framing.NEWLINE], busy_seconds=0.0)
-
-    assert "block-buffered" not in reason(slow)
-    assert "block-buffered" in reason(prompt)
+    assert ("block-buffered" in reason) == held_back

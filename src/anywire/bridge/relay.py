@@ -171,8 +171,7 @@ class Relay:
 
     def _client_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
-            if self._unanswered:
-                self._report(str(error))
+            self._report(str(error))
             self._answered.set()  # nobody is there to read them
             return
         reply = error.answer(null_id(self._revision))

@@ -173,10 +173,8 @@ class ServerSession:
             reply = error.answer(self.conversation.null_id)
             if reply is not None:
                 self._post(reply)
-        elif self._peer.incoming:
-            _log.warning("%s", error)
         else:
-            _log.info("%s", error)  # nothing was owed: a client that leaves closes its ends in any order
+            _log.warning("%s", error)
 
     def _cancel(self, event: CancelReceived) -> None:
         exchange = self._running.pop(event.key, None)

@@ -5,20 +5,34 @@ Specification: ASGI 3.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from typing import Any, TypeAlias
 
 from anywire.protocol.http.media import EVENT_STREAM, JSON
 from anywire.protocol.http.server import Head, Reject, too_large
 from anywire.wire.codec import encode
 
-__all__ = ("ClientGone", "Headers", "Receive", "Scope", "Send", "Wire", "follow_lifespan", "read_head_of")
+__all__ = (
+    "ClientGone",
+    "Headers",
+    "Receive",
+    "Scope",
+    "Send",
+    "Wire",
+    "ending_politely",
+    "follow_lifespan",
+    "read_head_of",
+)
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
+_log = logging.getLogger("anywire.http")
 _STREAM_HEADERS: Headers = [
     (b"content-type", EVENT_STREAM.encode()),
     (b"cache-control", b"no-cache, no-transform"),
@@ -101,6 +115,15 @@ class Wire:
             await self._send_raw(event)
         except OSError as error:  # what ASGI wants of servers since 2.4
             raise ClientGone from error
+
+
+@contextlib.contextmanager
+def ending_politely() -> Generator[None]:
+    """Take a cancellation for the end of a stream: at their end servers tell long responses no other way."""
+    try:
+        yield
+    except asyncio.CancelledError:
+        _log.debug("a stream was cancelled and ends")
 
 
 def read_head_of(scope: Scope) -> tuple[str, Head]:

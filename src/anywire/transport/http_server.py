@@ -39,6 +39,7 @@ from anywire.transport.asgi import (
     Scope,
     Send,
     Wire,
+    ending_politely,
     follow_lifespan,
     read_head_of,
 )
@@ -245,16 +246,18 @@ class _Exchange:
         self._watch(stream, ticket)
         await self._wire.start_stream(headers)
         await self._wire.more(self._primer(stream) if prime else encode_comment())
+        with ending_politely():
+            await self._send_events(stream, ticket)
+        await self._wire.end_stream()
+
+    async def _send_events(self, stream: OutgoingStream, ticket: int) -> None:
         while True:
             while (event := stream.take(ticket)) is not None:
                 await self._wire.more(encode_event(event.data, id=event.id, event="message"))
-            if stream.ended:
-                break
-            if not await stream.wait(ticket, self._limits.keep_alive_seconds):
-                break
+            if stream.ended or not await stream.wait(ticket, self._limits.keep_alive_seconds):
+                return
             if not len(stream) and not stream.ended:
                 await self._wire.more(encode_comment("keep-alive"))
-        await self._wire.end_stream()
 
     def _primer(self, stream: OutgoingStream) -> bytes:
         """From its first byte on a stream can be resumed, and its client knows how soon."""

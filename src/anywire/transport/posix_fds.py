@@ -126,6 +126,7 @@ class FdWriter:
         self._waiting: deque[memoryview] = deque()
         self._buffered = 0
         self._broken = False
+        self._lost = False
         self._closed = False
         self._drained = asyncio.Event()
         self._drained.set()
@@ -141,6 +142,11 @@ class FdWriter:
         """True when nobody reads any more."""
         return self._broken
 
+    @property
+    def lost(self) -> bool:
+        """True when nobody read what was written.  A reader that leaves when all is said loses nothing."""
+        return self._lost
+
     def fileno(self) -> int:
         """Return the descriptor that is written, which need not be the one that was given."""
         return self._fd
@@ -148,6 +154,7 @@ class FdWriter:
     def write(self, data: bytes) -> None:
         """Write now what can be written now, keep the rest.  Never raises, never blocks."""
         if self._broken or self._closed:
+            self._lost = True
             return
         if self._waiting:
             self._keep(memoryview(data))
@@ -157,6 +164,7 @@ class FdWriter:
         except (BlockingIOError, InterruptedError):
             written = 0
         except OSError as error:
+            self._lost = True
             self._break(error)
             return
         if written < len(data):
@@ -221,6 +229,7 @@ class FdWriter:
     def _break(self, error: OSError) -> None:
         if not self._broken:
             self._broken = True
+            self._lost = self._lost or bool(self._waiting)
             self._forget()
             self._on_broken(error)
             self._on_room()

@@ -35,8 +35,8 @@ class FirstWords(msgspec.Struct):
 
     @property
     def held_back(self) -> bool:
-        """Whether it wrote only because its input had ended."""
-        if self.came is None or self.input_ended is None:
+        """Whether it answered only because its input had ended."""
+        if self.came is None or self.input_ended is None or b'"jsonrpc"' not in self.text:
             return False
         return self.input_ended <= self.came <= self.input_ended + _HELD_BACK_SECONDS
 

@@ -25,7 +25,16 @@ from anywire.protocol.http.old_sse import (
 )
 from anywire.protocol.http.server import Reject, too_many_sessions, unknown_session
 from anywire.store.event_log import LoggedEvent
-from anywire.transport.asgi import ClientGone, Receive, Scope, Send, Wire, follow_lifespan, read_head_of
+from anywire.transport.asgi import (
+    ClientGone,
+    Receive,
+    Scope,
+    Send,
+    Wire,
+    ending_politely,
+    follow_lifespan,
+    read_head_of,
+)
 from anywire.transport.contract import Accept, Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.gate import Gate
 from anywire.transport.http_stream import OutgoingStream
@@ -188,7 +197,9 @@ class SseListener:
             await wire.start_stream()
             await wire.more(encode_event(endpoint_of(session.id).encode(), event=ENDPOINT_EVENT))
             self._accept(session)
-            await self._send_events(wire, session, ticket)
+            with ending_politely():
+                await self._send_events(wire, session, ticket)
+            await wire.end_stream()
         finally:
             gone.cancel()
             del self._sessions[session.id]
@@ -202,5 +213,4 @@ class SseListener:
             while (event := stream.take(ticket)) is not None:
                 await wire.more(encode_event(event.data, event="message"))
             if stream.ended:
-                await wire.end_stream()
                 return

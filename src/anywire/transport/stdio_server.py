@@ -35,6 +35,7 @@ class StdioServerTransport(StreamTransport):
         self._fd_writer: FdWriter | None = None
         self._ending: asyncio.Task[None] | None = None
         self._broken: AnywireError | None = None
+        self._loss_reported = False
         self.on_full = lambda: self.hold_reading("the client does not read")
         self.on_room = lambda: self.release_reading("the client does not read")
 
@@ -71,7 +72,8 @@ class StdioServerTransport(StreamTransport):
             self._broken = TransportBroken(f"{writer.buffered} bytes of replies were not read in time")
         reader.close()
         writer.close()
-        self.fire_close(self._broken)
+        self._report_loss(writer)
+        self.fire_close(self._broken if writer.lost or not writer.broken else None)
 
     @property
     def broken(self) -> AnywireError | None:
@@ -91,14 +93,20 @@ class StdioServerTransport(StreamTransport):
     def _output_broken(self, error: OSError) -> None:
         self._broken = TransportBroken(f"{self.name}: replies cannot be written: {error}")
         # Not from here: this may be inside a callback that was just about to write.
-        asyncio.get_running_loop().call_soon(self._finish_without_output, self._broken)
+        asyncio.get_running_loop().call_soon(self._finish_without_output)
 
-    def _finish_without_output(self, error: TransportBroken) -> None:
+    def _finish_without_output(self) -> None:
         """Nobody reads: handle what the client had sent before it left, then end."""
-        if self._reader is None or self._closing:
+        if self._reader is None or self._fd_writer is None or self._closing:
             return
-        call_back(self.callbacks.on_error, error)
+        self._report_loss(self._fd_writer)
         self._reader.finish(self._limits.write_high_bytes)
+
+    def _report_loss(self, writer: FdWriter) -> None:
+        """Report once that replies are lost; a client that leaves when all is said is no error."""
+        if self._broken is not None and writer.lost and not self._loss_reported:
+            self._loss_reported = True
+            call_back(self.callbacks.on_error, self._broken)
 
 
 class StdioListener:

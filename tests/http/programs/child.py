@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 held: list[object] = []
@@ -43,7 +44,7 @@ def call(id: object, params: dict[str, Any]) -> None:
             write({"method": "notifications/progress", "params": params})
     if name == "general":
         write({"method": "notifications/tools/list_changed"})
-    while name == "nap" and not os.path.exists(arguments["until"]):
+    while name == "nap" and not Path(arguments["until"]).exists():
         time.sleep(0.01)
     if name == "flood":
         for number in range(arguments["count"]):
