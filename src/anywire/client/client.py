@@ -226,13 +226,17 @@ class Client:
         """
         if self._loop is None:
             raise SessionError("the client has not been opened")
-        total = self._limits.request_total_seconds
+        now, total = self._loop.time(), self._limits.request_total_seconds
+        if timeout is None:
+            timeout = self._limits.request_seconds
+        elif timeout > total:
+            total = timeout
         request = self._peer.request(
             method,
-            encode_value(params) if isinstance(params, Mapping) else params,
-            self._loop.time(),
-            timeout=self._limits.request_seconds if timeout is None else timeout,
-            total=total if timeout is None else max(timeout, total),
+            params if params is None or type(params) is bytes else encode_value(params),
+            now,
+            timeout=timeout,
+            total=total,
             progress=method != "initialize",
         )
         future: asyncio.Future[bytes] = self._loop.create_future()
@@ -242,14 +246,16 @@ class Client:
         try:
             # Not `send`: waiting for room would be waiting without a clock, and the answer is waited for.
             self._transport.post(request)
-            self._watch_the_clock()
+            if self._timer is None or self._timer_at > now + min(timeout, total):
+                self._watch_the_clock()
             return await future
         except BaseException as error:
             self._give_up(request.id, error)
             raise
         finally:
-            self._waiting.pop(request.id, None)
-            self._progress.pop(request.id, None)
+            del self._waiting[request.id]
+            if on_progress is not None:
+                del self._progress[request.id]
 
     async def notify(self, method: str, params: bytes | Mapping[str, Any] | None = None) -> None:
         """Send any notification."""
@@ -278,6 +284,9 @@ class Client:
 
     def _on_message(self, message: Message | Batch) -> None:
         assert self._loop is not None
+        if type(message) is Response:  # as nearly always
+            self._handle(self._peer.receive(message, self._loop.time()))
+            return
         for item in message.items if isinstance(message, Batch) else (message,):
             if isinstance(item, Fault):
                 self._on_error(item)
@@ -285,9 +294,10 @@ class Client:
                 self._handle(self._peer.receive(item, self._loop.time()))
 
     def _handle(self, event: Event) -> None:
+        if type(event) is Settled:
+            self._settle(event)
+            return
         match event:
-            case Settled():
-                self._settle(event)
             case ProgressReceived():
                 self._report(event)
             case Notification():

@@ -273,4 +273,4 @@ async def main(mode: str, steps: str, dashes: str, *command: str) -> None:
     print(json.dumps({"steps": report, "closing": closing[0]}))
 
 
-anyio.run(main, *sys.argv[1:])
+anyio.run(lambda: main(*sys.argv[1:]))
