@@ -14,6 +14,7 @@ import argparse
 import ast
 import importlib
 import inspect
+import math
 import re
 import sys
 import tomllib
@@ -153,7 +154,7 @@ def limits() -> str:
 def amount(name: str, value: float) -> str:
     """Write a limit's value with its unit."""
     if name.endswith("_seconds"):
-        return f"{value:,g} s"
+        return "no limit" if value == math.inf else f"{value:,g} s"
     if name.endswith("_bytes"):
         for unit, size in (("MiB", 1024 * 1024), ("KiB", 1024)):
             if value % size == 0:

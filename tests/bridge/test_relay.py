@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from anywire.bridge.relay import Relay
-from anywire.errors import AnywireError, ProcessExited, SpawnFailed
+from anywire.errors import AnywireError, DeadlineExceeded, ProcessExited, SpawnFailed
 from anywire.transport.posix_fds import FdReader
 from anywire.transport.process import Command
 from anywire.transport.stdio_client import StdioClientTransport
@@ -206,17 +206,26 @@ async def test_a_client_that_does_not_read_holds_the_server_and_loses_nothing(
     assert json.loads(await client.next())["id"] == 1
 
 
-async def test_more_requests_than_may_be_unanswered_are_refused_one_by_one(
+async def test_a_client_that_asks_faster_than_the_server_answers_is_held_and_loses_nothing(
     conversations: list[Conversation],
 ) -> None:
-    conversations.append(
-        client := Conversation("deaf", limits=Limits(requests_in_flight=2, request_seconds=0.05))
-    )
-    client.write(request("1"), request("2"), request("3"))
+    conversations.append(client := Conversation("echo", limits=Limits(requests_in_flight=4)))
+    client.write(*(request(str(number)) for number in range(300)))
+    client.end()
+    assert [json.loads(await client.next())["id"] for _ in range(300)] == list(range(300))
+    assert await client.finish() is None
+
+
+async def test_a_server_that_never_answers_is_not_waited_for_without_end(
+    conversations: list[Conversation],
+) -> None:
+    conversations.append(client := Conversation("deaf", limits=Limits(request_seconds=0.2)))
+    client.write(request("1"))
+    error = await client.finish()
     reply = json.loads(await client.next())
-    assert reply["id"] == 3
-    assert "more than 2 requests are unanswered" in reply["error"]["message"]
-    await client.finish()
+    assert reply["id"] == 1
+    assert "did not answer within 0.2 s after the last request" in reply["error"]["message"]
+    assert isinstance(error, DeadlineExceeded)
 
 
 async def test_a_stopped_relay_leaves_no_child(conversations: list[Conversation]) -> None:

@@ -28,7 +28,7 @@ from tests.http.walk import Walker
 
 pytestmark = pytest.mark.chaos
 
-MANY = int(os.environ.get("ANYWIRE_MANY", "2000"))
+MANY = int(os.environ.get("ANYWIRE_MANY", "1000"))
 IDLE = 600.0
 
 

@@ -80,7 +80,9 @@ def test_a_batch_of_nothing_but_refusals_is_answered_when_it_has_been_read() -> 
 
 def test_a_batch_of_notifications_has_no_answer() -> None:
     replies = BatchReplies()
+    assert not replies.active
     replies.begin()
+    assert replies.active
 
     assert replies.finish_reading() == []
     assert not replies.active

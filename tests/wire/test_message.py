@@ -234,6 +234,14 @@ def test_messages_of_different_kinds_differ() -> None:
     assert len({Request(b"1", "x"), Request(b"1", "x", frame=b"z"), Notification("x")}) == 2
 
 
+@pytest.mark.parametrize(
+    "message", [Request(b"1", "x"), Notification("x"), Response(b"1", b"{}"), ErrorResponse(None, b"{}")]
+)
+def test_a_message_cannot_be_changed_in_place(message: object) -> None:
+    with pytest.raises(AttributeError):
+        message.frame = b"x"  # pyright: ignore[reportAttributeAccessIssue] that is the test
+
+
 # Ids.
 
 

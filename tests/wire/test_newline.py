@@ -314,7 +314,7 @@ def test_of_a_line_that_is_too_long_no_more_than_its_ends_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"a":1}', b'{\n"a":\r\n1\r}', b'["\\n",\n"\\r"]', '{"a":"\u2028"}'.encode()]
+    "body", [b'{"a":1}', b'{\n"a":\r\n1\r}', b'{"a":\r1}', b'["\\n",\n"\\r"]', '{"a":"\u2028"}'.encode()]
 )
 def test_a_body_is_written_as_one_line_that_means_the_same(body: bytes) -> None:
     line = NewlineFramer().frame(body)

@@ -139,10 +139,11 @@ def test_the_exact_id_is_preferred_to_one_of_another_type() -> None:
 def test_an_error_without_an_id_settles_the_only_request(id: bytes | None) -> None:
     peer = asking()
 
-    outcome = settled(peer.receive(ErrorResponse(id, b'{"code":-32700,"message":"what?"}'), NOW)).outcome
+    event = settled(peer.receive(ErrorResponse(id, b'{"code":-32700,"message":"what?"}'), NOW))
 
-    assert isinstance(outcome, PeerError)
-    assert outcome.message == "what?"
+    assert isinstance(event.outcome, PeerError)
+    assert event.outcome.message == "what?"
+    assert not event.folded
 
 
 @pytest.mark.parametrize("count", [0, 2])
@@ -177,6 +178,7 @@ def test_a_request_that_is_given_up_settles_and_tells_the_peer() -> None:
 
     assert event is not None
     assert isinstance(event.outcome, RequestCancelled)
+    assert str(event.outcome) == 'no "longer"'
     assert event.send == Notification(
         "notifications/cancelled", b'{"requestId":0,"reason":"no \\"longer\\""}'
     )
@@ -186,6 +188,7 @@ def test_a_reason_is_left_out_where_there_is_none() -> None:
     event = asking().cancel(b"0")
 
     assert event is not None
+    assert str(event.outcome) == "cancelled by this side"
     assert event.send == Notification("notifications/cancelled", b'{"requestId":0}')
 
 
@@ -547,6 +550,24 @@ def test_many_requests_that_are_settled_at_once_leave_nothing_behind() -> None:
 
     assert peer.deadline() == NOW + 1
     assert len(peer._deadlines) <= 67
+
+
+def test_deadlines_stay_in_order_when_settled_ones_are_thrown_away() -> None:
+    peer = Peer()
+    timeouts = {b"%d" % at: at * 37 % 101 + 1.0 for at in range(400)}
+    for timeout in timeouts.values():
+        peer.request("x", None, NOW, timeout=timeout)
+    for key in [key for key in timeouts if int(key) % 10]:
+        peer.receive(Response(key, b"{}"), NOW)
+        del timeouts[key]
+
+    while timeouts:
+        first = min(timeouts.values())
+        assert peer.deadline() == NOW + first
+        timed_out = {event.key for event in peer.tick(NOW + first)}
+        assert timed_out == {key for key, timeout in timeouts.items() if timeout == first}
+        for key in timed_out:
+            del timeouts[key]
 
 
 # The end.

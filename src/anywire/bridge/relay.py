@@ -17,7 +17,7 @@ import msgspec
 
 from anywire.bridge.pressure import couple
 from anywire.bridge.streams import Belonging
-from anywire.errors import AnywireError
+from anywire.errors import AnywireError, DeadlineExceeded
 from anywire.protocol.revisions import null_id
 from anywire.transport.contract import Transport
 from anywire.transport.stream import StreamTransport
@@ -38,6 +38,9 @@ from anywire.wire.message import (
 from anywire.wire.peer import read_cancel
 
 __all__ = ("Relay",)
+
+
+_TOO_MANY = "too many requests are unanswered"
 
 
 class _Initialized(msgspec.Struct):
@@ -136,14 +139,20 @@ class Relay:
         finally:
             for task in waits:
                 task.cancel()
+        if self._unanswered and not self._server_left.is_set():
+            seconds = self._limits.request_seconds
+            error = DeadlineExceeded(
+                f"{self._name} did not answer within {seconds:g} s after the last request"
+            )
+            self._server_error = error
+            self._fail_all(str(error))
 
     # From the client.
 
     def _from_client(self, message: Message | Batch) -> None:
         items = message.items if isinstance(message, Batch) else (message,)
         requests = [item for item in items if isinstance(item, Request)]
-        if len(self._unanswered) + len(requests) > self._limits.requests_in_flight:
-            self._refuse(requests)
+        if not self._has_room_for(requests):
             return
         for item in items:
             if isinstance(item, Request):
@@ -154,6 +163,17 @@ class Relay:
             self._fail_all(self._why_server_left())
         else:
             self._forward(self._target, message)
+
+    def _has_room_for(self, requests: list[Request]) -> bool:
+        """Hold a client that asks faster than the server answers; refuse one that cannot be held."""
+        count, limit = len(self._unanswered) + len(requests), self._limits.requests_in_flight
+        if isinstance(self._face, StreamTransport):
+            if count >= limit:
+                self._face.hold_reading(_TOO_MANY)
+            return True
+        if count > limit:
+            self._refuse(requests)
+        return count <= limit
 
     def _ask(self, request: Request) -> None:
         key = id_key(request.id)
@@ -202,6 +222,11 @@ class Relay:
             self._belonging.settled(key)
         if not self._unanswered:
             self._answered.set()
+        if (
+            isinstance(self._face, StreamTransport)
+            and 2 * len(self._unanswered) <= self._limits.requests_in_flight
+        ):
+            self._face.release_reading(_TOO_MANY)
         return awaited
 
     def _server_noise(self, error: Fault | AnywireError) -> None:

@@ -81,12 +81,15 @@ def run(options: argparse.Namespace) -> int:
 def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport], children: Children) -> int:
     from anywire.bridge.relay import Relay
     from anywire.transport.run_process import run_process
+    from anywire.transport.stdio_claim import claim_stdio
     from anywire.transport.stdio_server import StdioListener
     from anywire.wire.limits import DEFAULT_LIMITS
 
+    # Before there is an event loop: one that is made while stdin or stdout is closed takes its number.
+    claim = claim_stdio()
+
     async def relay() -> None:
-        # Claimed here, so that a bridge which cannot even start leaves stdio alone.
-        listener = StdioListener(framing=face.framing)
+        listener = StdioListener(claim, framing=face.framing)
         await children.run(Relay(listener.open(), make_target(), _report).run())
 
     run_process(relay, DEFAULT_LIMITS)

@@ -40,12 +40,12 @@ def _load(name: str) -> ModuleType:
         return _load_file(Path(name)) if name.endswith(".py") else _load_module(name)
     except ConfigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a program that ends itself is no server either
         what = f"{type(error).__name__}: {error}{_where(error)}"
         raise ConfigError(f"{name} cannot be loaded: {what}") from error
 
 
-def _where(error: Exception) -> str:
+def _where(error: BaseException) -> str:
     """Say in which line of the user's code it happened."""
     place, trace = "", error.__traceback__
     while trace is not None:

@@ -15,6 +15,7 @@ from anywire._version import __version__
 from anywire.client.holding import let_go, weakly
 from anywire.client.noise import Noise
 from anywire.client.result import ToolResult
+from anywire.client.tool_page import read_tool_page
 from anywire.errors import (
     AnywireError,
     ConnectFailed,
@@ -26,7 +27,7 @@ from anywire.errors import (
 )
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.types.initialize import Implementation, InitializeResult
-from anywire.protocol.types.tools import ListToolsResult, Tool
+from anywire.protocol.types.tools import Tool
 from anywire.transport.contract import Transport, call_back
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -178,19 +179,11 @@ class Client:
         seen: set[object] = set()
         while True:
             params = None if cursor is msgspec.UNSET else encode_value({"cursor": cursor})
-            page = self._read_page(await self.request("tools/list", params))
-            tools += [tool for tool in map(self._tool, page.tools) if tool is not None]
-            cursor = page.next_cursor
+            page, cursor = read_tool_page(await self.request("tools/list", params), self.name)
+            tools += page
             if cursor is msgspec.UNSET or cursor in seen:
                 return tools
             seen.add(cursor)
-
-    def _tool(self, raw: msgspec.Raw) -> Tool | None:
-        try:
-            return decode_value(raw, Tool)
-        except msgspec.MsgspecError as error:
-            _log.warning("%s: a tool that cannot be used: %s: %s", self.name, error, bytes(raw)[:200])
-            return None
 
     async def call_tool(
         self,
@@ -231,14 +224,18 @@ class Client:
             timeout = self._limits.request_seconds
         elif timeout > total:
             total = timeout
-        request = self._peer.request(
-            method,
-            params if params is None or type(params) is bytes else encode_value(params),
-            now,
-            timeout=timeout,
-            total=total,
-            progress=method != "initialize",
-        )
+        try:
+            request = self._peer.request(
+                method,
+                params if params is None or type(params) is bytes else encode_value(params),
+                now,
+                timeout=timeout,
+                total=total,
+                progress=method != "initialize",
+            )
+        except AnywireError:
+            await asyncio.sleep(0)  # who tries again and again must not keep the loop from all others
+            raise
         future: asyncio.Future[bytes] = self._loop.create_future()
         self._waiting[request.id] = future
         if on_progress is not None:
@@ -249,6 +246,10 @@ class Client:
             if self._timer is None or self._timer_at > now + min(timeout, total):
                 self._watch_the_clock()
             return await future
+        except TransportError as error:
+            self._give_up(request.id, error)
+            await asyncio.sleep(0)
+            raise
         except BaseException as error:
             self._give_up(request.id, error)
             raise
@@ -273,12 +274,6 @@ class Client:
             self._transport.post(message, related)
         except TransportError:
             pass
-
-    def _read_page(self, raw: bytes) -> ListToolsResult:
-        try:
-            return decode_value(raw, ListToolsResult)
-        except msgspec.MsgspecError as error:
-            raise RemoteProtocolError(f"the server's answer cannot be read: {error}") from error
 
     # In.
 

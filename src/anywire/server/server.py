@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from anywire.transport.sse_server import SseListener
 
 __all__ = ("Server",)
+
+_log = logging.getLogger("anywire.server")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -125,7 +128,7 @@ class Server:
     def accept(self, transport: Transport) -> None:
         """Serve a conversation in the background; what a `Listener` calls."""
         session = self._session(transport)
-        task = asyncio.get_running_loop().create_task(self._run(session))
+        task = asyncio.get_running_loop().create_task(self._run_in_background(session))
         self._accepted[session] = task
         task.add_done_callback(lambda _: self._accepted.pop(session, None))
 
@@ -213,6 +216,13 @@ class Server:
         session = ServerSession(transport, self, self._threads, self._limits)
         self._sessions[transport] = session
         return session
+
+    async def _run_in_background(self, session: ServerSession) -> None:
+        """A handler that ends the server ends this conversation; the program around it goes on."""
+        try:
+            await self._run(session)
+        except (SystemExit, KeyboardInterrupt) as error:
+            _log.warning("a handler of %s ended a conversation with %r", self.identity.info.name, error)
 
     async def _run(self, session: ServerSession) -> None:
         try:

@@ -302,20 +302,20 @@ class ServerSession:
         """Sort out why a handler did not return."""
         self._forget(exchange)
         name = tool.listing.name
-        if not isinstance(error, Exception | asyncio.CancelledError | GeneratorExit):
-            # SystemExit, KeyboardInterrupt: the program wants to end, and does so in order.
+        if isinstance(error, SystemExit | KeyboardInterrupt):
+            # The program wants to end, and does so in order.
             self._exit = error
             self._finish(0.0)
         if exchange.cancelled:
             return  # its id may be in use again
-        if isinstance(error, Exception):
-            _log.info("tool %s failed", name, exc_info=error)
-            self.reply(exchange.id, encode_failure(f"Error in tool {name!r}: {describe(error)}"))
-        elif error is self._exit:
+        if error is self._exit:
             self.fail(exchange.id, JsonRpcErrorCode.InternalError, f"tool {name!r} ended the server")
-        else:
+        elif self._finishing is not None and isinstance(error, asyncio.CancelledError | GeneratorExit):
             reason = f"the call of tool {name!r} was cancelled by the server"
             self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
+        else:
+            _log.info("tool %s failed", name, exc_info=error)
+            self.reply(exchange.id, encode_failure(f"Error in tool {name!r}: {describe(error)}"))
 
     def _forget(self, exchange: Exchange) -> None:
         exchange.done = True

@@ -7,6 +7,7 @@ call would keep a server from leaving.  These threads are daemons: what is stuck
 from __future__ import annotations
 
 import contextvars
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +15,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
 __all__ = ("DaemonThreads",)
+
+_log = logging.getLogger("anywire.server")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,6 +36,7 @@ class DaemonThreads(ThreadPoolExecutor):
         self._alive = 0
         self._idle = 0
         self._stopped = False
+        self._told = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Run a function in a thread, with a copy of the caller's context."""
@@ -42,10 +46,18 @@ class DaemonThreads(ThreadPoolExecutor):
             if self._stopped:
                 raise RuntimeError("the worker threads have been stopped")
             self._work.put((future, lambda: context.run(fn, *args, **kwargs)))
+            self._tell_when_all_are_busy()
             if self._idle < self._work.qsize() and self._alive < self._limit:
                 self._alive += 1
                 threading.Thread(target=self._run, name=f"anywire-worker-{self._alive}", daemon=True).start()
         return future
+
+    def _tell_when_all_are_busy(self) -> None:
+        """Say once, until one is free again, that calls wait: a slow server should not be a riddle."""
+        busy = self._alive >= self._limit and self._idle == 0
+        if busy and not self._told:
+            _log.warning("all %d worker threads are busy; further calls of plain functions wait", self._limit)
+        self._told = busy
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work; never waits for what runs.  Idempotent."""

@@ -50,6 +50,7 @@ from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
 from anywire.wire.event_stream import encode_comment, encode_event
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.message import Batch, Message
 
 __all__ = ("HttpListener",)
 
@@ -173,9 +174,7 @@ class _Exchange:
             await self._wire.reject(too_many_sessions())
             return
         self._listener.accept(session)
-        stream = session.deliver(verdict.request, replies=True)
-        assert stream is not None
-        await self._reply(session, stream, shapes, [(b"mcp-session-id", session.id.encode())])
+        await self._reply(session, verdict.request, shapes, [(b"mcp-session-id", session.id.encode())])
 
     async def _deliver(self, verdict: Deliver, shapes: ReadBody) -> None:
         session = self._listener.sessions.find(verdict.session_id)
@@ -186,17 +185,19 @@ class _Exchange:
         if taken is not None:
             await self._wire.respond(200, encode(id_in_flight(taken).error), JSON)
             return
-        stream = session.deliver(verdict.message, replies=verdict.replies)
-        if stream is None:
-            await self._wire.respond(202)
+        if verdict.replies:
+            await self._reply(session, verdict.message, shapes, [])
         else:
-            await self._reply(session, stream, shapes, [])
+            session.deliver(verdict.message, None)
+            await self._wire.respond(202)
 
     async def _reply(
-        self, session: HttpServerTransport, stream: OutgoingStream, shapes: ReadBody, headers: Headers
+        self, session: HttpServerTransport, message: Message | Batch, shapes: ReadBody, headers: Headers
     ) -> None:
         """Answer a POST: one JSON text, or an event stream when something must precede the reply."""
-        with self._reading(session, stream) as ticket:
+        stream = session.open_post(message)
+        with self._reading(session, stream) as ticket:  # before anybody writes, who would not be held
+            session.deliver(message, stream)
             if not stream.ended:
                 await asyncio.sleep(0)  # a handler that does not wait is done by now
             if not stream.ended and not await self._decided(stream, ticket, shapes):

@@ -10,6 +10,7 @@ Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
 from collections.abc import Callable
@@ -71,6 +72,8 @@ class HttpServerTransport:
         self._delivering: OutgoingStream | None = None
         self._next_post = 0
         self._closed = False
+        self._over = False  # on_close has been called
+        self._end: asyncio.Event | None = None
         self._early: list[tuple[Message | Batch, OutgoingStream | None]] | None = []
         self._dropped = 0
 
@@ -106,24 +109,8 @@ class HttpServerTransport:
         ids = [item.id for item in _items(message) if isinstance(item, Request)]
         return next((id for id in ids if id_key(id) in self._by_request), None)
 
-    def deliver(self, message: Message | Batch, *, replies: bool) -> OutgoingStream | None:
-        """Hand a POSTed message on; return the stream its replies come on, None where none are due."""
-        stream = self._open_post(message) if replies else None
-        if self._early is not None:
-            self._early.append((message, stream))
-        else:
-            self._hand_on(message, stream)
-        return stream
-
-    def hold_reading(self, reason: str) -> None:
-        """Take no further message of the client, for one of several reasons that may hold at once."""
-        self.gate.hold(reason)
-
-    def release_reading(self, reason: str) -> None:
-        """That reason holds no longer."""
-        self.gate.release(reason)
-
-    def _open_post(self, message: Message | Batch) -> OutgoingStream:
+    def open_post(self, message: Message | Batch) -> OutgoingStream:
+        """Return the stream for the replies to a message that is about to be delivered."""
         keys = {id_key(item.id) for item in _items(message) if isinstance(item, Request)}
         name = f"p{self._next_post}-{self._tag}"
         self._next_post += 1
@@ -134,6 +121,21 @@ class HttpServerTransport:
         for key in keys:
             self._by_request[key] = stream
         return stream
+
+    def deliver(self, message: Message | Batch, stream: OutgoingStream | None) -> None:
+        """Hand a POSTed message on, with the stream for its replies; None where none are due."""
+        if self._early is not None:
+            self._early.append((message, stream))
+        else:
+            self._hand_on(message, stream)
+
+    def hold_reading(self, reason: str) -> None:
+        """Take no further message of the client, for one of several reasons that may hold at once."""
+        self.gate.hold(reason)
+
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer."""
+        self.gate.release(reason)
 
     def _hand_on(self, message: Message | Batch, stream: OutgoingStream | None) -> None:
         # A reply without an id can only answer what is being delivered right now.
@@ -277,6 +279,9 @@ class HttpServerTransport:
     async def close(self) -> None:
         """End the session and all its streams."""
         self.end(None)
+        if not self._over:
+            self._end = self._end or asyncio.Event()
+            await self._end.wait()
 
     def end(self, error: AnywireError | None) -> None:
         """End the session, for a reason when it was not in order."""
@@ -289,7 +294,13 @@ class HttpServerTransport:
         self._by_request.clear()
         self.gate.break_down()
         self.on_gone(self)
+        asyncio.get_running_loop().call_soon(self._fire_close, error)  # not inside another callback
+
+    def _fire_close(self, error: AnywireError | None) -> None:
+        self._over = True
         call_back(self.callbacks.on_close, error)
+        if self._end is not None:
+            self._end.set()
 
 
 def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:

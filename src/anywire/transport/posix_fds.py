@@ -72,6 +72,14 @@ class FdReader:
             at_most -= self._read()
         self._end()
 
+    def hung_up(self) -> bool:
+        """Say whether whoever wrote has left; there may be something to read all the same."""
+        if self._closed:
+            return True
+        poll = select.poll()
+        poll.register(self._fd, 0)
+        return any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll(0))
+
     def close(self) -> None:
         """Stop reading and close the descriptor.  Idempotent."""
         if not self._closed:
@@ -147,6 +155,10 @@ class FdWriter:
         """True when nobody read what was written.  A reader that leaves when all is said loses nothing."""
         return self._lost
 
+    def give_up(self, reason: str) -> None:
+        """Take it that nobody will read any more: what waits is lost."""
+        self._break(BrokenPipeError(reason))
+
     def fileno(self) -> int:
         """Return the descriptor that is written, which need not be the one that was given."""
         return self._fd
@@ -190,6 +202,7 @@ class FdWriter:
         """Drop what waits and close the descriptor.  Idempotent."""
         if self._closed:
             return
+        self._lost = self._lost or bool(self._waiting)
         self._forget()
         self._closed = True
         if self._socket is not None:

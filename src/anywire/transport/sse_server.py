@@ -61,6 +61,7 @@ class SseServerTransport:
         self.on_room: Callable[[], None] = ignore
         self._early: list[Message | Batch] | None = []
         self._closed = False
+        self._over = asyncio.Event()  # on_close has been called
 
     @property
     def closed(self) -> bool:
@@ -104,6 +105,7 @@ class SseServerTransport:
     async def close(self) -> None:
         """End the session."""
         self.end(None)
+        await self._over.wait()
 
     def end(self, error: AnywireError | None) -> None:
         """End the session, for a reason when it was not in order."""
@@ -111,7 +113,11 @@ class SseServerTransport:
             self._closed = True
             self.stream.end()
             self.gate.break_down()
-            call_back(self.callbacks.on_close, error)
+            asyncio.get_running_loop().call_soon(self._fire_close, error)  # not inside another callback
+
+    def _fire_close(self, error: AnywireError | None) -> None:
+        call_back(self.callbacks.on_close, error)
+        self._over.set()
 
 
 class SseListener:

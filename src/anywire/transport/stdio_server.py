@@ -9,6 +9,7 @@ Specification: MCP `basic/transports#stdio`.
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from anywire.errors import AnywireError, TransportBroken
 from anywire.transport.contract import Accept, call_back
@@ -20,6 +21,13 @@ from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 __all__ = ("StdioListener", "StdioServerTransport")
+
+
+# Messages that are handed on before the loop, and with it the handlers, get a turn.
+_TURN: Final = 64
+# How often it is looked whether a client that does not read is still there.
+_LOOK_SECONDS: Final = 0.5
+_CLIENT_FULL: Final = "the client does not read"
 
 
 class StdioServerTransport(StreamTransport):
@@ -36,8 +44,10 @@ class StdioServerTransport(StreamTransport):
         self._ending: asyncio.Task[None] | None = None
         self._broken: AnywireError | None = None
         self._loss_reported = False
-        self.on_full = lambda: self.hold_reading("the client does not read")
-        self.on_room = lambda: self.release_reading("the client does not read")
+        self._turn = _TURN
+        self._patience: asyncio.Task[None] | None = None
+        self.on_full = self._client_does_not_read
+        self.on_room = lambda: self.release_reading(_CLIENT_FULL)
 
     async def start(self) -> None:
         """Begin to read."""
@@ -68,12 +78,16 @@ class StdioServerTransport(StreamTransport):
         # might take us for dead and not read the rest.
         reader.pause()
         self.flush()
-        if not await writer.drain(self._limits.shutdown_seconds) and self._broken is None:
-            self._broken = TransportBroken(f"{writer.buffered} bytes of replies were not read in time")
+        lost = not await writer.drain(self._limits.shutdown_seconds)
+        if lost and self._broken is None:
+            reason = f"{self.name}: {writer.buffered} bytes of replies were not read in time"
+            self._broken = TransportBroken(reason)
+        if self._patience is not None:
+            self._patience.cancel()
         reader.close()
         writer.close()
         self._report_loss(writer)
-        self.fire_close(self._broken if writer.lost or not writer.broken else None)
+        self.fire_close(self._broken if writer.lost else None)
 
     @property
     def broken(self) -> AnywireError | None:
@@ -89,6 +103,27 @@ class StdioServerTransport(StreamTransport):
         """Read stdin again."""
         if self._reader is not None:
             self._reader.resume()
+
+    def _client_does_not_read(self) -> None:
+        self.hold_reading(_CLIENT_FULL)
+        if self._patience is None or self._patience.done():
+            self._patience = asyncio.get_running_loop().create_task(self._wait_for_reader())
+
+    async def _wait_for_reader(self) -> None:
+        """While reading is held its end would go unseen: a client that has left is not waited for.
+
+        One that is there and does not read is waited for without bound, as long as it is there.
+        """
+        assert self._fd_writer is not None
+        assert self._reader is not None
+        waited, buffered = 0.0, self._fd_writer.buffered
+        while self._fd_writer.buffered > self._limits.write_low_bytes and not self._closing:
+            await asyncio.sleep(_LOOK_SECONDS)
+            stuck = self._fd_writer.buffered >= buffered and self._reader.hung_up()
+            waited, buffered = (waited + _LOOK_SECONDS if stuck else 0.0), self._fd_writer.buffered
+            if waited >= self._limits.drain_seconds:
+                self._fd_writer.give_up("the client has left without reading its replies")
+                return
 
     def _output_broken(self, error: OSError) -> None:
         self._broken = TransportBroken(f"{self.name}: replies cannot be written: {error}")

@@ -22,6 +22,10 @@ from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Response
 __all__ = ("ByteWriter", "StreamTransport")
 
 
+# Why reading is held while messages that were read wait to be handed on.
+_BEHIND = "messages wait to be handed on"
+
+
 class ByteWriter(Protocol):
     """Where the bytes go."""
 
@@ -53,6 +57,10 @@ class StreamTransport:
         self._room = asyncio.Event()
         self._room.set()
         self._holds: set[str] = set()
+        self._backlog: list[bytes | Fault] = []
+        # How many messages are handed on before handlers get a turn, None: all of a chunk.  The
+        # serving end takes turns, so that answers which nobody reads stop the requests behind them.
+        self._turn: int | None = None
         #: Called when too much waits to be written, and when there is room again.
         self.on_full: Callable[[], None] = ignore
         self.on_room: Callable[[], None] = ignore
@@ -79,7 +87,7 @@ class StreamTransport:
             return
         self._ended = True
         self._deliver(self._framer.end())
-        if not self._on_close_fired:
+        if not self._on_close_fired and not self._backlog:
             self.input_ended()
 
     def input_ended(self) -> None:
@@ -96,8 +104,12 @@ class StreamTransport:
         """That reason holds no longer: read on when it was the last."""
         if reason in self._holds:
             self._holds.remove(reason)
-            if not self._holds and not self._closing:
+            if self._closing:
+                return
+            if not self._holds:
                 self.resume_reading()
+            elif self._holds == {_BEHIND}:
+                asyncio.get_running_loop().call_soon(self._catch_up)
 
     def pause_reading(self) -> None:
         """Stop reading; the subclass knows how."""
@@ -108,18 +120,53 @@ class StreamTransport:
         raise AssertionError("a stream transport must know how to resume")
 
     def _deliver(self, frames: list[bytes | Fault]) -> None:
+        if self._backlog:
+            self._backlog += frames
+            return
+        self._backlog = self._hand_on(frames)
+        if self._backlog:
+            self.hold_reading(_BEHIND)
+            self._catch_up_soon()
+
+    def _hand_on(self, frames: list[bytes | Fault]) -> list[bytes | Fault]:
+        """Hand messages on; return those that have to wait for the next turn."""
         outbox, callbacks, limits = self._outbox, self.callbacks, self._limits
         assert outbox is not None, "bytes came in before start()"
+        rest: list[bytes | Fault] = []
         outbox.hold()
-        for frame in frames:
+        for index, frame in enumerate(frames):
             if self._on_close_fired:
                 break  # a callback closed the wire
+            if self._turn is not None and (index == self._turn or self._is_held()):
+                rest = frames[index:]
+                break
             message = frame if isinstance(frame, Fault) else decode(frame, limits)
             if isinstance(message, Fault):
                 call_back(callbacks.on_error, message)
             else:
                 call_back(callbacks.on_message, message)
         outbox.release()
+        return rest
+
+    def _is_held(self) -> bool:
+        """Whether reading is held for a reason other than that messages wait to be handed on."""
+        return bool(self._holds) and self._holds != {_BEHIND}
+
+    def _catch_up_soon(self) -> None:
+        if not self._is_held():
+            asyncio.get_running_loop().call_soon(self._catch_up)
+
+    def _catch_up(self) -> None:
+        """Hand on what waited, a turn's worth at a time; then read on."""
+        if self._on_close_fired or not self._backlog or self._is_held():
+            return
+        self._backlog = self._hand_on(self._backlog)
+        if self._backlog:
+            self._catch_up_soon()
+            return
+        self.release_reading(_BEHIND)
+        if self._ended and not self._on_close_fired:
+            self.input_ended()
 
     # Out.
 

@@ -46,7 +46,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     #: A server that answered nothing for so long may speak another framing, or another era.
     probe_seconds: float = 2.0
     #: From the end of input until the handlers that still run are cancelled ...
-    drain_seconds: float = 4.0
+    drain_seconds: float = 3.5
     #: ... and from then until what does not stop is left behind.
     shutdown_seconds: float = 0.8
     #: The body of one HTTP request.
