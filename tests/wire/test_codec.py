@@ -358,3 +358,21 @@ def test_an_id_in_front_counts_more_than_one_behind() -> None:
     )
 
     assert fault.id == b"1"
+
+
+def test_an_envelope_with_too_many_members_is_refused_without_looking_at_all_of_them() -> None:
+    """What needs the slow reader must not keep it busy for seconds."""
+    frame = b'{"jsonrpc":"2.0","id":1,' + b'"a":"\\u0061",' * 1_000 + b'"method":"ping"}'
+
+    fault = decode(frame)
+
+    assert isinstance(fault, Fault)
+    assert fault.kind is FaultKind.INVALID_REQUEST
+    assert fault.reason == "Invalid Request: an envelope has fewer than 1000 members"
+    assert fault.id == b"1"
+
+
+def test_an_envelope_may_have_some_members_that_are_not_known() -> None:
+    frame = b'{"jsonrpc":"2.0","id":1,' + b'"a":"\\u0061",' * 900 + b'"method":"ping"}'
+
+    assert isinstance(decode(frame), Request)

@@ -120,7 +120,7 @@ def _decode_carefully(frame: bytes, limits: Limits) -> Message | Batch | Fault:
     text = frame.strip(_SPACE)
     if text.startswith(_BOM):
         text = text[len(_BOM) :].strip(_SPACE)
-    scan = scan_object(text, _ENVELOPE_NAMES)
+    scan = scan_object(text, _ENVELOPE_NAMES, limits.members)
     trouble = _not_json(text, limits)
     if trouble is not None:
         return _fault(FaultKind.PARSE_ERROR, trouble[0], text, scan, limits, trouble[1])
@@ -128,6 +128,9 @@ def _decode_carefully(frame: bytes, limits: Limits) -> Message | Batch | Fault:
         return _decode_batch(text, limits)
     if text[:1] != b"{":
         return _fault(FaultKind.INVALID_REQUEST, "a message is a JSON object", text, scan, limits)
+    if scan.crowded:
+        reason = f"an envelope has fewer than {limits.members} members"
+        return _fault(FaultKind.INVALID_REQUEST, reason, text, scan, limits)
     repeated = scan.duplicates(_ENVELOPE_NAMES)
     if repeated:
         return _fault(FaultKind.INVALID_REQUEST, f"member {repeated[0]!r} occurs twice", text, scan, limits)

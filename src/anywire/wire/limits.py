@@ -25,6 +25,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     header_bytes: int = 8 * 1024
     #: Nesting of arrays and objects.  Rust's reader refuses 128, Python's fails near 1,000.
     depth: int = 256
+    #: Members of one envelope that has to be looked at closely.  Real ones have four, and a few more.
+    members: int = 1_000
     #: Messages in one batch (2025-03-26 only).
     batch_messages: int = 1_000
     #: Requests of one peer that may be unanswered at once; one more is refused.

@@ -9,7 +9,7 @@ the first thing that is not JSON, keeping what it found so far.  Linear in time,
 from __future__ import annotations
 
 import re
-from itertools import accumulate
+from itertools import accumulate, count
 
 import msgspec
 from msgspec import Raw
@@ -59,12 +59,14 @@ class Scan(msgspec.Struct, frozen=True):
     `stopped` is -1 when the object was whole and nothing but white space followed it, otherwise the
     offset of the first byte that did not fit (the end of the data for a message that was cut).
     `stopped_in` is the name of the member it had begun to read there, None between members.
+    `crowded`: it stopped because there are more members than it was to look at.
     Values are delimited here, not validated; `syntax_error` does that.
     """
 
     members: tuple[Member, ...]
     stopped: int = -1
     stopped_in: str | None = None
+    crowded: bool = False
 
     def find(self, name: str) -> Member | None:
         """Return the last member of that name."""
@@ -76,11 +78,11 @@ class Scan(msgspec.Struct, frozen=True):
         return sorted(name for name in names if seen.count(name) > 1)
 
 
-def scan_object(data: bytes, names: frozenset[str] | None = None) -> Scan:
+def scan_object(data: bytes, names: frozenset[str] | None = None, most: int | None = None) -> Scan:
     """Read the top level of a JSON object as far as it goes.  Never raises.
 
     With `names`, only members called one of them are kept, and of each name the first and the last;
-    without, all are.
+    without, all are.  Looks at `most` members at the most.
     """
     members: list[Member] = []
     position = _skip_space(data, 0)
@@ -89,10 +91,12 @@ def scan_object(data: bytes, names: frozenset[str] | None = None) -> Scan:
     position = _skip_space(data, position + 1)
     if data[position : position + 1] == b"}":
         return _finish(data, members, position + 1)
-    while True:
+    for seen in count(1):
         member, position = _scan_member(data, position)
         if member is None or member.value_end < 0:
             return Scan(tuple(members), position, member and member.name)
+        if seen == most:
+            return Scan(tuple(members), position, crowded=True)
         if names is None:
             members.append(member)
         elif member.name in names:
@@ -104,6 +108,7 @@ def scan_object(data: bytes, names: frozenset[str] | None = None) -> Scan:
         if after != b",":
             return Scan(tuple(members), position)
         position = _skip_space(data, position + 1)
+    raise AssertionError("the members of an object have no end")
 
 
 def _keep(member: Member, members: list[Member]) -> None:
