@@ -2,7 +2,9 @@ r"""Bytes to message and back.
 
 `decode` turns one frame into a message, a batch or a fault, and never raises.  The usual frame
 takes one pass of the fast decoder; whatever is unusual takes the careful path, which scans the
-envelope by itself.  Both agree on every frame that the fast one accepts.
+envelope by itself.  Both agree on every frame that the fast one accepts, but
+that only the careful one, which takes its time for each, minds how many members there are
+(`Limits.members`).
 
 What is decided here, once:
 
