@@ -340,6 +340,8 @@ class ServerSession:
             self._hurry.set()
         if self._finishing is None:
             self._finishing = self.loop.create_task(self._finish_in_order(grace))
+            # A task that is cancelled before its first step, as at the end of a loop, runs no `finally`.
+            self._finishing.add_done_callback(lambda _: self._closed.set())
 
     async def _finish_in_order(self, grace: float) -> None:
         """Let running handlers end, for so long; then cancel them; then leave what is stuck behind."""

@@ -82,6 +82,7 @@ class HttpListener:
     async def close(self) -> None:
         """End all sessions and refuse new ones.  Idempotent."""
         self.sessions.close()
+        await asyncio.sleep(0)  # whoever served them hears of it now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""

@@ -143,6 +143,7 @@ class SseListener:
         self._open = False
         for session in list(self._sessions.values()):
             session.end(None)
+        await asyncio.sleep(0)  # whoever served them hears of it now
 
     def _reopen(self) -> None:
         self._open = True

@@ -29,8 +29,8 @@ __all__ = ("MARK_VARIABLE", "Tree")
 #: The variable in a child's environment by which the processes of its tree are known.
 MARK_VARIABLE = "ANYWIRE_CHILD"
 
-_GRACE_SECONDS = 0.7
-_TERM_SECONDS = 0.6
+_GRACE_SECONDS = 0.6
+_TERM_SECONDS = 0.5
 _KILL_SECONDS = 1.0
 _POLL_SECONDS = 0.05
 _PIPE_BYTES = 65536
