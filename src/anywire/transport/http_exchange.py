@@ -29,6 +29,9 @@ __all__ = ("AiohttpExchange", "Exchange", "HttpResponse", "without_secrets")
 #: How long an idle connection is kept: less than the five seconds after which many servers drop one,
 #: since a request that crosses with the end of its connection may or may not have been executed.
 _KEEP_SECONDS: Final = 4.0
+#: Turns of the loop in which it notices that a kept connection has ended, before it is used again: when the
+#: program has run something else meanwhile, it has not been told yet.
+_NOTICING_TURNS: Final = 2
 #: A body that is larger is sent piece by piece, or it would keep everything else waiting.
 _LARGE_BYTES: Final = 256 * 1024
 
@@ -111,6 +114,8 @@ class AiohttpExchange:
         """Send a request."""
         where = f"{method} {without_secrets(url)}"
         deadline = asyncio.timeout(None)
+        for _ in range(_NOTICING_TURNS):
+            await asyncio.sleep(0)
         try:
             async with deadline:
                 response = await self._session.request(
@@ -146,7 +151,7 @@ class AiohttpExchange:
             case aiohttp.InvalidURL():
                 return ConfigError(f"{where}: this is no URL")
             case aiohttp.ClientError() | OSError():
-                kind = TransportBroken if connected else ConnectFailed
+                kind = TransportBroken if connected and not _was_closed_before(error) else ConnectFailed
                 return kind(f"{where}: {_describe(error)}")
             case ValueError() | TypeError():
                 return ConfigError(f"{where}: the request cannot be sent: {_describe(error)}")
@@ -171,6 +176,15 @@ class _AiohttpResponse:
             return await self._response.content.readany()
         except (self._library.ClientError, OSError) as error:
             raise TransportBroken(f"{self._where}: the answer was cut: {_describe(error)}") from error
+
+
+def _was_closed_before(error: BaseException | None) -> bool:
+    """Whether the connection had ended before the whole request was written, which was for nothing then."""
+    while error is not None:
+        if isinstance(error, ConnectionResetError) and error.errno is None and "closing" in str(error):
+            return True
+        error = error.__cause__
+    return False
 
 
 def without_secrets(url: str) -> str:

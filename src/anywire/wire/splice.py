@@ -48,6 +48,8 @@ def with_progress_token(params: bytes | None, token: bytes) -> bytes:
 
     Specification: MCP `basic/utilities/progress`.
     """
+    if params is not None and params[:2] == b'{"' and b"_meta" not in params and b"\\u" not in params:
+        return b'{"_meta":{"progressToken":%b},%b' % (token, params[1:])  # the usual case, on the hot path
     meta = b'{"progressToken":%b}' % token
     if params is None:
         return b'{"_meta":%b}' % meta
