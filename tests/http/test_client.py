@@ -441,7 +441,7 @@ async def test_a_netrc_of_the_user_does_not_get_in_the_way(
 ) -> None:
     """Credentials are given by the program, and by nothing that lies about."""
     home = tmp_path_factory.mktemp("home")
-    (home / ".netrc").write_text("machine 127.0.0.1 login me password secret\n")
+    (home / ".netrc").write_text("machine 127.0.0.1 login me password secret\n", encoding="utf-8")
     monkeypatch.setenv("NETRC", str(home / ".netrc"))
     headers = {"Authorization": "Bearer x"}
     async with crooked(honest) as server, connect(server.url, headers=headers, limits=QUICK):

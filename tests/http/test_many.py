@@ -101,7 +101,7 @@ async def count(asker: Caller) -> dict[str, int]:
 
 def resident(server: Running) -> int:
     """The memory of a process, in kB."""
-    for line in Path(f"/proc/{server.process.pid}/status").read_text().splitlines():
+    for line in Path(f"/proc/{server.process.pid}/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1])
     raise AssertionError("no VmRSS")
@@ -109,7 +109,7 @@ def resident(server: Running) -> int:
 
 def busy(server: Running) -> float:
     """The processor time of a process, in seconds."""
-    fields = Path(f"/proc/{server.process.pid}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{server.process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

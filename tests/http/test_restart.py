@@ -49,8 +49,9 @@ class Restarting:
         await self._stack.aclose()
 
     async def restart(self) -> None:
-        """Stop and start."""
+        """Stop and start, which takes a moment."""
         await self.stop()
+        await asyncio.sleep(0.01)
         await self.start()
 
 

@@ -32,7 +32,8 @@ def split_address(address: str) -> tuple[str, int]:
 def bind(host: str, port: int) -> socket.socket:
     """Open a listening socket; port 0 takes a free one.  Raises `ConnectFailed`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named, or asyncio would not know it for TCP and let small answers wait for each other.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))
@@ -64,6 +65,7 @@ class AsgiHost:
             app,
             log_config=None,
             access_log=False,
+            ws="none",
             lifespan="off",
             timeout_keep_alive=75,
             timeout_graceful_shutdown=max(1, round(limits.shutdown_seconds)),

@@ -29,9 +29,8 @@ __all__ = ("AiohttpExchange", "Exchange", "HttpResponse", "without_secrets")
 #: How long an idle connection is kept: less than the five seconds after which many servers drop one,
 #: since a request that crosses with the end of its connection may or may not have been executed.
 _KEEP_SECONDS: Final = 4.0
-#: Turns of the loop in which it notices that a kept connection has ended, before it is used again: when the
-#: program has run something else meanwhile, it has not been told yet.
-_NOTICING_TURNS: Final = 2
+#: A program that did something else for so long may not have been told of the end of a connection.
+_PAUSE_SECONDS: Final = 0.005
 #: A body that is larger is sent piece by piece, or it would keep everything else waiting.
 _LARGE_BYTES: Final = 256 * 1024
 
@@ -87,6 +86,7 @@ class AiohttpExchange:
         self._aiohttp = aiohttp
         self._limits = limits
         self._proxies: dict[str, str | None] = {}
+        self._last_used = 0.0
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_create_end.append(self._connected)
         tracing.on_connection_reuseconn.append(self._connected)
@@ -114,8 +114,7 @@ class AiohttpExchange:
         """Send a request."""
         where = f"{method} {without_secrets(url)}"
         deadline = asyncio.timeout(None)
-        for _ in range(_NOTICING_TURNS):
-            await asyncio.sleep(0)
+        await self._notice_what_ended()
         try:
             async with deadline:
                 response = await self._session.request(
@@ -131,6 +130,14 @@ class AiohttpExchange:
             raise self._read_error(where, error, connected=deadline.when() is not None) from error
         async with response:
             yield _AiohttpResponse(response, where, self._aiohttp)
+
+    async def _notice_what_ended(self) -> None:
+        """After a pause let the loop learn which kept connections are closed, before one is used again."""
+        now = asyncio.get_running_loop().time()
+        if now - self._last_used > _PAUSE_SECONDS:
+            await asyncio.sleep(0)  # now it asks the system ...
+            await asyncio.sleep(0)  # ... and has acted on it
+        self._last_used = now
 
     def _proxy(self, url: str) -> str | None:
         """Return the proxy for a URL, which is looked up once for each server."""
