@@ -128,9 +128,8 @@ class HttpStatusError(TransportError):
         self.status = status
         self.content_type = content_type
         self.start = start
-        shown = start.decode("utf-8", "backslashreplace").strip()
-        body = f", {content_type or 'no type'}: {shown}" if shown else ""
-        super().__init__(f"{where} was answered with HTTP {status}{body}")
+        shown = start.decode("utf-8", "backslashreplace").strip() or "no body"
+        super().__init__(f"{where} was answered with HTTP {status}, {content_type or 'no type'}: {shown}")
 
 
 class SpawnFailed(ConnectFailed):

@@ -24,6 +24,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from anywire import connect
+from anywire.errors import TransportBroken
 from tests.http.raw import Caller, ask, call, text_of
 from tests.http.serving import PATIENCE, App, on_socket, until
 from tests.http.tools import Tools
@@ -72,11 +73,12 @@ class Running:
 
 
 @asynccontextmanager
-async def running(name: str) -> AsyncGenerator[Running]:
-    """Run the application on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+async def running(name: str, port: int = 0) -> AsyncGenerator[Running]:
+    """Run the application on a free port, or that one."""
+    if not port:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
     process = await asyncio.create_subprocess_exec(
         *SERVERS[name],
         "--host",
@@ -170,6 +172,26 @@ async def test_a_kept_connection_that_ended_unnoticed_is_not_used_again() -> Non
         for _ in range(3):
             assert (await client.call_tool("echo", {"text": "x"})).text == "x"
             time.sleep(1.5)  # the loop stands still, the server closes what idles
+
+
+@pytest.mark.chaos
+async def test_a_killed_server_costs_its_running_call_and_nothing_else() -> None:
+    """One clear error for that call; a new server in its place is found by whatever is asked next."""
+    async with running("uvicorn, httptools") as first:
+        port = int(first.url.split(":")[2].partition("/")[0])
+        client = connect(first.url)
+        await client.open()
+        calling = asyncio.ensure_future(client.call_tool("sleep", {"seconds": 60}))
+        assert len(await client.tools()) == 3
+        first.process.kill()
+        await first.process.wait()
+        listing = asyncio.ensure_future(client.tools())
+        async with running("uvicorn, httptools", port):
+            with pytest.raises(TransportBroken):
+                await calling
+            assert len(await listing) == 3
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+            await client.close()
 
 
 # Lifespan.

@@ -177,3 +177,23 @@ async def test_cut_connections_cost_their_own_calls_at_most() -> None:
     )
     assert after.text == "after"
     print(f"{len(failed)} of 20 cut calls failed", {str(each)[:200] for each in failed})
+
+
+async def test_an_open_conversation_costs_nothing_while_nothing_is_said() -> None:
+    """Streams open, calls waiting, a session to watch over: no timer runs but those that must."""
+    limits = QUICK.replace(stream_open_seconds=0.01)
+    tools = Tools(limits)
+    async with (
+        on_socket(listener_of(tools.accept, limits=limits)) as origin,
+        connect(f"{origin}/mcp", limits=limits) as client,
+    ):
+        calls = [asyncio.ensure_future(client.call_tool("hold")) for _ in range(20)]
+        await tools.until_held(20)
+        await asyncio.sleep(0.1)
+        used = time.process_time()
+        await asyncio.sleep(1.0)  # that is what is measured
+        used = time.process_time() - used
+        tools.gate.set()
+        await asyncio.gather(*calls)
+
+    assert used < 0.1

@@ -32,7 +32,7 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Message, Request, Response, create_notification, create_request
 from tests.http.crooked import JSON, Asked, Out, crooked, event, honest, note, reply
 from tests.http.in_process import AsgiExchange
-from tests.http.raw import initialize
+from tests.http.raw import call, initialize
 from tests.http.serving import PATIENCE, QUICK, listener_of, on_socket, until
 from tests.http.tools import Tools
 
@@ -162,9 +162,9 @@ async def test_a_cancelled_call_lets_go_its_post_and_tells_the_server() -> None:
         await until(lambda: gone, "the POST was let go")
         await until(lambda: server.asked("POST", "notifications/cancelled"), "the server was told")
         (told,) = server.asked("POST", "notifications/cancelled")
-        (call,) = server.asked("POST", "tools/call")
+        (asked,) = server.asked("POST", "tools/call")
 
-    assert told.message["params"]["requestId"] == call.message["id"]
+    assert told.message["params"]["requestId"] == asked.message["id"]
 
 
 async def test_a_call_that_is_cancelled_at_once_stops_its_handler() -> None:
@@ -653,6 +653,31 @@ async def test_a_request_that_was_never_sent_is_not_cancelled_at_the_server_befo
     assert server.asked("POST", "tools/call") == []
     assert errors == []
     assert server.asked("POST", "notifications/cancelled")[0].get("Mcp-Session-Id") == "session-1"
+
+
+# Back-pressure.
+
+
+async def test_a_client_that_is_held_reads_nothing_and_holds_the_server() -> None:
+    """A bridge whose own client does not read keeps nothing for it."""
+    limits = QUICK.replace(write_high_bytes=64 * 1024, write_low_bytes=16 * 1024)
+    tools = Tools(limits)
+    listener = listener_of(tools.accept, limits=limits)
+    received: list[Message | Batch] = []
+    async with on_socket(listener) as origin:
+        transport = HttpClientTransport(f"{origin}/mcp", limits=limits)
+        transport.callbacks.on_message = received.append
+        await transport.start()
+        await transport.send(decode_request(initialize()))
+        await until(lambda: received, "the handshake is answered")
+        transport.hold_reading("for a test")
+        transport.post(decode_request(call(1, "steps", {"count": 300, "size": 100_000}, token="t")))
+        (session,) = [each for each, _ in listener.sessions._sessions.values()]
+        await until(lambda: session._full, "the server is held")
+        assert len(received) == 1
+        transport.release_reading("for a test")
+        await until(lambda: len(received) == 302, "everything has come")
+        await transport.close()
 
 
 # What is in between.

@@ -144,7 +144,8 @@ async def test_an_answer_that_cannot_be_used_fails_its_call_at_once(
     assert caught.value.status == status
     assert caught.value.content_type == (content or "").partition(";")[0]
     assert caught.value.start == (b"" if status == 204 else body)
-    assert str(status) in str(caught.value)
+    told = f"HTTP {status}, {content or 'no type'}: {caught.value.start[:5].decode(errors='backslashreplace') or 'no body'}"
+    assert told in str(caught.value)
     assert len(asked) == 2
 
 
@@ -683,6 +684,27 @@ async def test_a_general_stream_that_was_there_is_asked_for_again(status: int) -
 
     async with crooked(quirk) as server, connected(server) as heard:
         await until(lambda: 2 in heard.numbers, "the stream is there again")
+
+
+@pytest.mark.parametrize("status", [401, 403, 408, 429, 500, 503])
+async def test_a_general_stream_that_is_refused_for_now_is_asked_for_ever_later(status: int) -> None:
+    """Quietly: everything else works meanwhile."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.method != "GET":
+            return None
+        if len(server.asked("GET")) < 4:
+            await out.whole(status, "text/plain", b"not now")
+        else:
+            await out.stream(event(note("x", 1)))
+            await out.gone.wait()
+        return True
+
+    limits = QUICK.replace(reconnect_seconds=0.02, reconnect_most_seconds=0.1)
+    async with crooked(quirk) as server, connected(server, limits) as heard:
+        assert await heard.list_tools() == {"tools": []}
+        await until(lambda: heard.numbers, "the stream is there")
+        assert len(server.asked("POST", "initialize")) == 1
 
 
 @pytest.mark.parametrize("served_before", [True, False])

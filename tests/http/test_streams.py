@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
 
+from anywire.transport.contract import Transport
 from anywire.transport.http_server import HttpListener
 from anywire.transport.http_session import HttpServerTransport
 from anywire.wire.limits import Limits
-from anywire.wire.message import create_notification, create_response
+from anywire.wire.message import (
+    Batch,
+    Message,
+    Response,
+    create_notification,
+    create_request,
+    create_response,
+)
 from tests.http.raw import Caller, Connection, ask, call, connection, note, text_of
 from tests.http.serving import QUICK, listener_of, on_socket, until
 from tests.http.tools import Tools
@@ -186,6 +195,40 @@ async def test_what_waits_for_a_client_that_never_listens_is_bounded() -> None:
             got = [(await stream.message()).message["method"] for _ in range(10)]
 
     assert got == [f"notifications/{number}" for number in range(990, 1000)]
+
+
+async def test_a_request_of_the_server_is_answered_with_a_post() -> None:
+    """It comes on the stream of the call that it is for; what the client POSTs is for the server."""
+    accepted: list[Transport] = []
+    starting: list[asyncio.Future[None]] = []
+    received: list[Message | Batch] = []
+
+    def accept(transport: Transport) -> None:
+        transport.callbacks.on_message = received.append
+        accepted.append(transport)
+        starting.append(asyncio.ensure_future(transport.start()))
+
+    async with on_socket(listener_of(accept, serves_all=True)) as origin:
+        caller = Caller(f"{origin}/mcp")
+        opening = asyncio.ensure_future(caller.initialize())
+        await until(lambda: received, "the handshake has come")
+        accepted[0].post(create_response(0, {"protocolVersion": "2025-11-25"}))
+        await opening
+        async with caller.begin("POST", call(1, "t")) as post:
+            await until(lambda: len(received) == 3, "the call has come")
+            accepted[0].post(create_request("s-1", "roots/list"), b"1")
+            await post.head()
+            request = await post.message()
+            answered = await caller.post(
+                {"jsonrpc": "2.0", "id": request.message["id"], "result": {"roots": []}}
+            )
+            accepted[0].post(create_response(1, "done"))
+            (reply,) = await post.messages()
+
+    assert answered.status == 202
+    assert isinstance(received[3], Response)
+    assert (received[3].id, json.loads(received[3].result)) == (b'"s-1"', {"roots": []})
+    assert reply["result"] == "done"
 
 
 async def test_the_newest_get_wins() -> None:
