@@ -16,7 +16,7 @@ import msgspec
 from anywire.doctor.patience import Patience
 from anywire.doctor.subject import Reply
 from anywire.errors import TransportError
-from anywire.protocol.http.client import Purpose, request_headers
+from anywire.protocol.http.client import Purpose, merge_headers, request_headers
 from anywire.protocol.http.media import EVENT_STREAM, JSON, media_type
 from anywire.transport.http_exchange import AiohttpExchange, HttpResponse
 from anywire.wire.codec import decode, encode
@@ -139,7 +139,7 @@ class HttpSubject:
         url: str | None,
     ) -> AsyncGenerator[tuple[HttpResponse, float]]:
         protocol = request_headers(purpose, session_id=self.session_id, revision=self.revision)
-        merged = _merged(self._headers, protocol, headers or {})
+        merged = merge_headers(self._headers, protocol, headers or {})
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with self._exchange.open(method, url or self.url, merged, body) as response:
@@ -222,12 +222,3 @@ class _BodyReader:
                 self.faults.append(item)
             elif isinstance(item, Response | ErrorResponse):
                 self.replies.append(item)
-
-
-def _merged(*mappings: Mapping[str, str]) -> dict[str, str]:
-    """Join headers, whose names know no case; the last of a name counts."""
-    found: dict[str, tuple[str, str]] = {}
-    for mapping in mappings:
-        for name, value in mapping.items():
-            found[name.lower()] = name, value
-    return dict(found.values())

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from functools import partial
 
-from anywire.errors import ConnectFailed, LimitExceeded
-from anywire.transport.contract import Accept, Callbacks, call_back, refuse_when_closed
+from anywire.errors import LimitExceeded
+from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
+from anywire.transport.memory import PairListener
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request, Response, id_key
 
@@ -312,31 +314,16 @@ def streams_pair(
     return client, client.server
 
 
-class StreamsListener:
-    """Accepts conversations from within the process, any number of them."""
+class StreamsListener(PairListener[StreamsClient, StreamsServer]):
+    """Accepts conversations over `streams_pair`."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(partial(streams_pair, limits))
         self._limits = limits
-        self._accept: Accept | None = None
-        self._accepted: list[StreamsServer] = []
-        self._closed = asyncio.Event()
 
     def connect(self, *, general: bool = True) -> StreamsClient:
-        """Open a conversation and return the client's end.  Raises `ConnectFailed` when nobody serves."""
-        if self._accept is None or self._closed.is_set():
-            raise ConnectFailed("nobody serves this listener")
-        client, server = streams_pair(self._limits, general=general)
-        self._accepted = [each for each in self._accepted if not each.closed] + [server]
-        self._accept(server)
-        return client
+        """Open a conversation, with a general stream or without one, and return the client's end.
 
-    async def serve(self, accept: Accept) -> None:
-        """Hand each conversation to `accept` until `close()`."""
-        self._accept = accept
-        await self._closed.wait()
-
-    async def close(self) -> None:
-        """Accept no more, end what was accepted."""
-        self._closed.set()
-        for transport in self._accepted:
-            await transport.close()
+        Raises `ConnectFailed` when nobody serves.
+        """
+        return self._open(partial(streams_pair, self._limits, general=general))

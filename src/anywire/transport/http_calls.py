@@ -22,7 +22,14 @@ from anywire.errors import (
     LocalProtocolError,
     TransportError,
 )
-from anywire.protocol.http.client import Purpose, Reading, read_head, redirect_target, request_headers
+from anywire.protocol.http.client import (
+    Purpose,
+    Reading,
+    merge_headers,
+    read_head,
+    redirect_target,
+    request_headers,
+)
 from anywire.protocol.http.media import media_type
 from anywire.transport.deadline import bounded
 from anywire.transport.gate import Gate
@@ -107,7 +114,7 @@ class HttpCalls:
         protocol = request_headers(
             purpose, session_id=session.id, revision=session.revision, last_event_id=last_event_id
         )
-        headers = _merged(self.headers, await self._ask_hook(), protocol)
+        headers = merge_headers(self.headers, await self._ask_hook(), protocol)
         url, followed = url or self.url, 0
         while True:
             async with self._exchange.open(method, url, headers, body) as response:
@@ -169,12 +176,3 @@ class HttpCalls:
                     start += chunk
         content = media_type(response.headers.get("content-type"))
         return HttpStatusError(self.name, response.status, content, start[:SHOWN_BYTES])
-
-
-def _merged(*mappings: Mapping[str, str]) -> dict[str, str]:
-    """Join headers, whose names know no case; the last of a name counts."""
-    found: dict[str, tuple[str, str]] = {}
-    for mapping in mappings:
-        for name, value in mapping.items():
-            found[name.lower()] = name, value
-    return dict(found.values())

@@ -8,13 +8,18 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
+from typing import Generic, TypeVar
 
 from anywire.errors import ConnectFailed
-from anywire.transport.contract import Accept, Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import Accept, Callbacks, Transport, call_back, ignore, refuse_when_closed
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Message
 
-__all__ = ("MemoryListener", "MemoryTransport", "memory_pair")
+__all__ = ("MemoryListener", "MemoryTransport", "PairListener", "memory_pair")
+
+C = TypeVar("C", bound=Transport)
+S = TypeVar("S", bound=Transport)
 
 
 class MemoryTransport:
@@ -127,20 +132,26 @@ def memory_pair(limits: Limits = DEFAULT_LIMITS) -> tuple[MemoryTransport, Memor
     return client, server
 
 
-class MemoryListener:
-    """Accepts conversations from within the process, any number of them."""
+class PairListener(Generic[C, S]):
+    """Accepts conversations from within the process, any number of them.
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._limits = limits
+    `make_pair` gives the two ends of a new one: the client's and the server's.
+    """
+
+    def __init__(self, make_pair: Callable[[], tuple[C, S]]) -> None:
+        self._make_pair = make_pair
         self._accept: Accept | None = None
         self._closed = asyncio.Event()
-        self._accepted: list[MemoryTransport] = []
+        self._accepted: list[S] = []
 
-    def connect(self) -> MemoryTransport:
+    def connect(self) -> C:
         """Open a conversation and return the client's end.  Raises `ConnectFailed` when nobody serves."""
+        return self._open(self._make_pair)
+
+    def _open(self, make_pair: Callable[[], tuple[C, S]]) -> C:
         if self._accept is None or self._closed.is_set():
             raise ConnectFailed("nobody serves this listener")
-        client, server = memory_pair(self._limits)
+        client, server = make_pair()
         self._accepted = [each for each in self._accepted if not each.closed] + [server]
         self._accept(server)
         return client
@@ -155,3 +166,10 @@ class MemoryListener:
         self._closed.set()
         for transport in self._accepted:
             await transport.close()
+
+
+class MemoryListener(PairListener[MemoryTransport, MemoryTransport]):
+    """Accepts conversations over `memory_pair`."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(partial(memory_pair, limits))

@@ -17,6 +17,7 @@ __all__ = (
     "Purpose",
     "Reading",
     "is_same_origin",
+    "merge_headers",
     "read_head",
     "redirect_target",
     "request_headers",
@@ -165,3 +166,12 @@ def _split(url: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts
+
+
+def merge_headers(*mappings: Mapping[str, str]) -> dict[str, str]:
+    """Join headers, whose names know no case; the last of a name counts."""
+    found: dict[str, tuple[str, str]] = {}
+    for mapping in mappings:
+        for name, value in mapping.items():
+            found[name.lower()] = name, value
+    return dict(found.values())
