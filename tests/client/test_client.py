@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from anywire import Client, Limits, connect
-from anywire.client.holding import let_go, weakly
 from anywire.errors import DeadlineExceeded, RemoteProtocolError, TransportBroken, TransportError
+from anywire.session.holding import let_go, weakly
 from anywire.testing import ScriptedPeer, in_virtual_time
 from anywire.testing.byte_wire import byte_pair
 from anywire.transport.memory import memory_pair
@@ -104,7 +104,7 @@ async def test_nothing_wakes_up_while_nothing_is_asked() -> None:
         await pinging
         await asyncio.sleep(100)
 
-        assert client._timer is None
+        assert client._caller._timer is None
         await client.close()
 
 

@@ -624,3 +624,54 @@ def test_a_peer_tells_how_busy_it_is() -> None:
     assert repr(peer) == "<Peer open, 2 out, 1 in>"
     peer.close()
     assert repr(peer) == "<Peer closed, 0 out, 0 in>"
+
+
+# The clock stands still.
+
+
+def test_paused_clock_settles_nothing() -> None:
+    """Neither by silence nor by the total."""
+    peer = Peer()
+    peer.request("tools/call", None, 0.0, timeout=5.0, total=8.0)
+    peer.pause(4.0)
+
+    assert peer.deadline() is None
+    assert peer.tick(100.0) == []
+
+
+def test_pause_is_no_time() -> None:
+    """What was left before it is left after it."""
+    peer = Peer()
+    request = peer.request("tools/call", None, 0.0, timeout=5.0, total=8.0)
+    peer.pause(4.0)
+    peer.resume(104.0)
+
+    assert peer.tick(104.9) == []
+    assert [settled.key for settled in peer.tick(105.0)] == [request.id]
+
+
+def test_pause_moves_the_total_too() -> None:
+    """Progress after it reaches as far as it would have without."""
+    peer = Peer()
+    request = peer.request("tools/call", None, 0.0, timeout=5.0, total=8.0, progress=True)
+    peer.pause(4.0)
+    peer.resume(14.0)
+    params = b'{"progressToken":%b,"progress":1}' % request.id
+    peer.receive(Notification("notifications/progress", params), 14.5)
+
+    assert peer.tick(17.9) == []
+    assert [settled.key for settled in peer.tick(18.0)] == [request.id]
+
+
+def test_pausing_twice_is_pausing_once() -> None:
+    """From the first time on; and resuming what is not paused does nothing."""
+    peer = Peer()
+    peer.resume(1.0)
+    request = peer.request("tools/call", None, 0.0, timeout=5.0)
+    peer.pause(1.0)
+    peer.pause(3.0)
+    peer.resume(11.0)
+    peer.resume(50.0)
+
+    assert peer.tick(14.9) == []
+    assert [settled.key for settled in peer.tick(15.0)] == [request.id]

@@ -6,13 +6,11 @@ import asyncio
 import logging
 import warnings
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import Any
 
 import msgspec
 
 from anywire._version import __version__
-from anywire.client.holding import let_go, weakly
 from anywire.client.noise import Noise
 from anywire.client.result import ToolResult
 from anywire.client.tool_page import read_tool_page
@@ -23,11 +21,12 @@ from anywire.errors import (
     RemoteProtocolError,
     SessionError,
     TransportClosed,
-    TransportError,
 )
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.types.initialize import Implementation, InitializeResult
 from anywire.protocol.types.tools import Tool
+from anywire.session.caller import Caller, OnProgress
+from anywire.session.holding import let_go, weakly
 from anywire.transport.contract import Transport, call_back
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -44,18 +43,9 @@ from anywire.wire.message import (
 )
 from anywire.wire.peer import Event, Peer, ProgressReceived, Refused, Settled, Unmatched
 
-__all__ = ("Client", "OnProgress")
+__all__ = ("Client",)
 
 _log = logging.getLogger("anywire.client")
-
-#: Gets `progress`, `total` (or None) and `message` (or None) of each report.
-OnProgress = Callable[[float, float | None, str | None], None]
-
-
-class _ProgressParams(msgspec.Struct):
-    progress: float = 0.0
-    total: float | None = None
-    message: str | None = None
 
 
 class Client:
@@ -87,12 +77,9 @@ class Client:
         self._limits = limits
         self._conversation = ClientConversation(info or Implementation("anywire", __version__))
         self._peer = Peer(limits)
-        self._waiting: dict[bytes, asyncio.Future[bytes]] = {}
-        self._progress: dict[bytes, OnProgress] = {}
+        self._caller = Caller(transport, self._peer, limits)
         self._on_log = on_log
         self._on_notification = on_notification
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = 0.0
         self._noise = Noise(self.name)
         callbacks = transport.callbacks
         callbacks.on_message = weakly(self._on_message)
@@ -150,8 +137,7 @@ class Client:
 
     async def close(self) -> None:
         """End the conversation and the wire; pending requests fail.  Idempotent."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._caller.stop()
         await self._transport.close()
 
     @property
@@ -219,61 +205,12 @@ class Client:
         """
         if self._loop is None:
             raise SessionError("the client has not been opened")
-        now, total = self._loop.time(), self._limits.request_total_seconds
-        if timeout is None:
-            timeout = self._limits.request_seconds
-        elif timeout > total:
-            total = timeout
-        try:
-            request = self._peer.request(
-                method,
-                params if params is None or type(params) is bytes else encode_value(params),
-                now,
-                timeout=timeout,
-                total=total,
-                progress=method != "initialize",
-            )
-        except AnywireError:
-            await asyncio.sleep(0)  # who tries again and again must not keep the loop from all others
-            raise
-        future: asyncio.Future[bytes] = self._loop.create_future()
-        self._waiting[request.id] = future
-        if on_progress is not None:
-            self._progress[request.id] = on_progress
-        try:
-            # Not `send`: waiting for room would be waiting without a clock, and the answer is waited for.
-            self._transport.post(request)
-            if self._timer is None or self._timer_at > now + min(timeout, total):
-                self._watch_the_clock()
-            return await future
-        except TransportError as error:
-            self._give_up(request.id, error)
-            await asyncio.sleep(0)
-            raise
-        except BaseException as error:
-            self._give_up(request.id, error)
-            raise
-        finally:
-            del self._waiting[request.id]
-            if on_progress is not None:
-                del self._progress[request.id]
+        return await self._caller.request(method, params, timeout=timeout, on_progress=on_progress)
 
     async def notify(self, method: str, params: bytes | Mapping[str, Any] | None = None) -> None:
         """Send any notification."""
         raw = encode_value(params) if isinstance(params, Mapping) else params
         await self._transport.send(Notification(method, raw))
-
-    def _give_up(self, id: bytes, error: BaseException) -> None:
-        cancelled = self._peer.cancel(id, "cancelled" if isinstance(error, asyncio.CancelledError) else "")
-        if cancelled is not None and cancelled.send is not None:
-            self._tell(cancelled.send)
-
-    def _tell(self, message: Message, related: bytes | None = None) -> None:
-        """Send something that nobody waits for; a wire that takes nothing any more is told of elsewhere."""
-        try:
-            self._transport.post(message, related)
-        except TransportError:
-            pass
 
     # In.
 
@@ -290,41 +227,21 @@ class Client:
 
     def _handle(self, event: Event) -> None:
         if type(event) is Settled:
-            self._settle(event)
+            self._caller.settle(event)
             return
         match event:
             case ProgressReceived():
-                self._report(event)
+                self._caller.report(event)
             case Notification():
                 self._notified(event)
             case Request():
                 self._answer(event)
             case Refused():
-                self._tell(event.reply)
+                self._caller.tell(event.reply)
             case Unmatched():
                 _log.info("%s: a reply that answers nothing: %s", self.name, event.message.frame[:200])
             case _:
                 pass
-
-    def _settle(self, settled: Settled) -> None:
-        if settled.send is not None:
-            self._tell(settled.send)
-        future = self._waiting.get(settled.key)
-        if future is None or future.done():
-            return
-        if isinstance(settled.outcome, AnywireError):
-            future.set_exception(_own(settled.outcome))
-        else:
-            future.set_result(settled.outcome)
-
-    def _report(self, event: ProgressReceived) -> None:
-        callback = self._progress.get(event.key)
-        if callback is not None:
-            try:
-                params = decode_value(event.params, _ProgressParams)
-            except msgspec.MsgspecError:
-                return
-            call_back(callback, params.progress, params.total, params.message)
 
     def _notified(self, message: Notification) -> None:
         if message.method == "notifications/message" and self._on_log is not None:
@@ -342,11 +259,11 @@ class Client:
         if request.method == "initialize" or not self._peer.respond(request.id):
             return  # servers do not initialize: it is our own request, echoed, and an answer would be too
         if request.method == "ping":
-            self._tell(Response(request.id, b"{}"), request.id)
+            self._caller.tell(Response(request.id, b"{}"), request.id)
             return
         reason = f"Method not found: {request.method}"
         reply = create_error_response(None, JsonRpcErrorCode.MethodNotFound, reason)
-        self._tell(msgspec.structs.replace(reply, id=request.id), request.id)
+        self._caller.tell(msgspec.structs.replace(reply, id=request.id), request.id)
 
     def _on_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
@@ -354,14 +271,14 @@ class Client:
             return
         settled = self._peer.receive_fault(error)
         if settled is not None:
-            self._settle(settled)
+            self._caller.settle(settled)
         else:
             self._noise.hear(error)
 
     def _on_failed(self, id: bytes, error: AnywireError) -> None:
         settled = self._peer.fail(id_key(id), error)
         if settled is not None:
-            self._settle(settled)
+            self._caller.settle(settled)
 
     def _on_end(self) -> None:
         """The server sends no more: nothing that waits will be answered."""
@@ -369,31 +286,4 @@ class Client:
 
     def _on_close(self, error: AnywireError | None) -> None:
         self._noise.end()
-        for settled in self._peer.close(error or TransportClosed(f"the connection to {self.name} is closed")):
-            self._settle(settled)
-
-    # Time.
-
-    def _watch_the_clock(self) -> None:
-        assert self._loop is not None
-        deadline = self._peer.deadline()
-        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_at = deadline
-        self._timer = self._loop.call_at(deadline, weakly(self._tick))
-
-    def _tick(self) -> None:
-        assert self._loop is not None
-        self._timer = None
-        for settled in self._peer.tick(self._loop.time()):
-            self._settle(settled)
-        self._watch_the_clock()
-
-
-def _own(error: AnywireError) -> AnywireError:
-    """Return a copy, for the one task that raises it: each raise adds to what is raised."""
-    own = copy(error)
-    own.__cause__ = error.__cause__
-    return own
+        self._caller.close(error or TransportClosed(f"the connection to {self.name} is closed"))

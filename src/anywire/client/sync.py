@@ -15,12 +15,13 @@ from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-from anywire.client.client import Client, OnProgress
+from anywire.client.client import Client
 from anywire.client.connect import Target, connect
 from anywire.client.result import ToolResult
 from anywire.errors import SessionError
 from anywire.protocol.types.initialize import InitializeResult
 from anywire.protocol.types.tools import Tool
+from anywire.session.caller import OnProgress
 
 __all__ = ("SyncClient", "connect_sync")
 

@@ -16,6 +16,7 @@ Rules that are decided here, once:
   peers turn `0` into `"0"`) is accepted and flagged as `folded`.
 * An error without an id settles the request in flight when there is only one; else it is reported.
 * Progress restarts the clock of its request, up to a total.
+* While this side owes the peer an answer that may take long (`pause`), no clock of ours runs.
 * A reply that matches nothing (late, duplicate, invented) is reported and changes nothing.
 * `initialize` is never cancelled on the wire.
 
@@ -108,6 +109,7 @@ class Peer:
         self._outgoing: dict[bytes, _Pending] = {}
         self._incoming: set[bytes] = set()
         self._deadlines: list[tuple[float, bytes]] = []
+        self._paused_at: float | None = None
         self._closed: AnywireError | None = None
 
     def __repr__(self) -> str:
@@ -288,6 +290,8 @@ class Peer:
 
         It may be early, never late.
         """
+        if self._paused_at is not None:
+            return None
         self._forget_settled()
         while self._deadlines and self._deadlines[0][1] not in self._outgoing:
             heapq.heappop(self._deadlines)
@@ -306,6 +310,22 @@ class Peer:
             if done is not None:
                 settled.append(done)
         return settled
+
+    def pause(self, now: float) -> None:
+        """Let no request of ours run out of time until `resume`."""
+        if self._paused_at is None:
+            self._paused_at = now
+
+    def resume(self, now: float) -> None:
+        """Let the clocks go on: what was paused was no time."""
+        if self._paused_at is None:
+            return
+        paused, self._paused_at = now - self._paused_at, None
+        for pending in self._outgoing.values():
+            if pending.deadline is not None:
+                pending.deadline += paused
+            if pending.total_deadline is not None:
+                pending.total_deadline += paused
 
     def _forget_settled(self) -> None:
         """Throw the deadlines of settled requests away before they outnumber the others."""
