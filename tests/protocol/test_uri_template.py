@@ -49,11 +49,11 @@ def test_expansion_is_that_of_the_rfc(template: str, uri: str) -> None:
 )
 def test_text_that_is_no_template_is_refused(text: str) -> None:
     """By its sentence, with the text in it."""
-    with pytest.raises(TemplateError, match="is no variable|brace"):
+    with pytest.raises(TemplateError, match=r"is no variable|brace"):
         UriTemplate(text)
 
 
-MATCHES = [
+MATCHES: list[tuple[str, str, dict[str, str] | None]] = [
     ("test://template/{id}/data", "test://template/123/data", {"id": "123"}),
     ("test://template/{id}/data", "test://template/a%2Fb%20c/data", {"id": "a/b c"}),
     ("test://template/{id}/data", "test://template//data", None),

@@ -216,14 +216,15 @@ def _end_of(uri: str, at: int, rest: Sequence[str | _Expression]) -> int:
     """Return where an expression that begins there ends: before what follows it in the template."""
     ends: list[int] = []
     for part in rest:
-        sign = part if isinstance(part, str) else part.operator.first
-        last = part is rest[-1] and isinstance(part, str)
-        end = len(uri) - len(part) if last and uri.endswith(part, at) else uri.find(sign, at) if sign else -1
-        if end >= at:
-            ends.append(end)
-        if isinstance(part, str) or not part.is_query:
+        if isinstance(part, str):
+            last = part is rest[-1] and uri.endswith(part, at)
+            ends.append(len(uri) - len(part) if last else uri.find(part, at))
             break
-    return min(ends, default=len(uri))
+        if part.operator.first:
+            ends.append(uri.find(part.operator.first, at))
+        if not part.is_query:
+            break
+    return min((end for end in ends if end >= at), default=len(uri))
 
 
 def _take_apart(expression: _Expression, text: str) -> dict[str, str] | None:
@@ -238,12 +239,14 @@ def _take_apart(expression: _Expression, text: str) -> dict[str, str] | None:
     values: dict[str, str] = {}
     for variable, item in zip(expression.variables, items, strict=True):
         if operator.named:
-            name, _, item = item.partition("=")
+            name, _, value = item.partition("=")
             if name != variable.name:
                 return None
-        if (not operator.reserved and "/" in item) or not item:
+        else:
+            value = item
+        if not value or ("/" in value and not operator.reserved):
             return None
-        values[variable.name] = unquote(item)
+        values[variable.name] = unquote(value)
     return values
 
 

@@ -14,7 +14,6 @@ import inspect
 from collections.abc import Callable
 from enum import Enum
 from operator import attrgetter
-from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -22,6 +21,8 @@ import msgspec
 
 from anywire.errors import ConfigError
 from anywire.server.docstring import read_docstring
+from anywire.server.foreign import read_value, write_value
+from anywire.server.schema import schema_of
 
 __all__ = ("Signature", "read_signature")
 
@@ -29,12 +30,13 @@ __all__ = ("Signature", "read_signature")
 class Signature(msgspec.Struct, frozen=True):
     """How a tool's function is called.
 
-    `decoder` reads raw JSON arguments into a struct; `positional` and `keyword_only` name the
+    `decoder` reads raw JSON arguments into a struct of the `fields`; `positional` and `keyword_only` name the
     function's parameters in its order; `context_name` is the one among them that receives the
     `Context`, None where there is none.
     """
 
     decoder: msgspec.json.Decoder[Any]
+    fields: tuple[str, ...]
     schema: dict[str, Any]
     description: str
     positional: tuple[str, ...]
@@ -56,15 +58,21 @@ class Signature(msgspec.Struct, frozen=True):
         return call
 
 
-def read_signature(function: Callable[..., Any], context_type: type) -> Signature:
+def read_signature(
+    function: Callable[..., Any], context_type: type, kind: str = "tool", *, strict: bool = True
+) -> Signature:
     """Read how a function wants to be called.
+
+    `kind` is what errors call it.  Where `strict` is False, arguments are texts that may stand for
+    numbers and the like.
 
     Raises `ConfigError`, naming the function and the parameter, for a signature that cannot be
     served: a parameter without annotation is taken as any JSON value, but `*args`, `**kwargs` and
     types that JSON has no form for are refused.
     """
     written = _as_written(function)
-    name = getattr(function, "__name__", None) or getattr(written, "__name__", repr(function))
+    own_name = getattr(function, "__name__", None) or getattr(written, "__name__", repr(function))
+    name = f"{kind} {own_name}"
     hints = _hints(written, name)
     description, documented = read_docstring(inspect.cleandoc(written.__doc__ or ""))
     fields: list[tuple[str, Any, Any]] = []
@@ -75,15 +83,16 @@ def read_signature(function: Callable[..., Any], context_type: type) -> Signatur
         hint = hints.get(parameter.name, Any)
         hint = Any if hint is object else hint
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise ConfigError(f"tool {name}: parameter {parameter} has no form in a JSON schema")
+            raise ConfigError(f"{name}: parameter {parameter} has no form in a JSON schema")
         if _is_context(hint, context_type):
             context_name = parameter.name
         else:
             fields.append(_field(parameter, hint, documented.get(parameter.name)))
         (keyword_only if parameter.kind is parameter.KEYWORD_ONLY else positional).append(parameter.name)
-    arguments = _arguments_type(name, fields)
+    arguments = _arguments_type(name, own_name, fields)
     return Signature(
-        decoder=_decoder(name, arguments, fields),
+        decoder=_decoder(name, arguments, fields, strict),
+        fields=tuple(field for field, _, _ in fields),
         schema=_schema(name, arguments, fields),
         description=description,
         positional=tuple(positional),
@@ -109,14 +118,14 @@ def _hints(written: Callable[..., Any], name: str) -> dict[str, Any]:
     try:
         return get_type_hints(holder, getattr(written, "__globals__", {}), include_extras=True)
     except (NameError, TypeError) as error:
-        raise ConfigError(f"tool {name}: its annotations cannot be read: {error}") from error
+        raise ConfigError(f"{name}: its annotations cannot be read: {error}") from error
 
 
 def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"tool {name}: its parameters cannot be read: {error}") from error
+        raise ConfigError(f"{name}: its parameters cannot be read: {error}") from error
 
 
 def _is_context(hint: Any, context_type: type) -> bool:
@@ -160,33 +169,35 @@ def _described(hint: Any, documented: str | None) -> Any:
     return Annotated[hint, msgspec.Meta(description=description)] if description else hint
 
 
-def _arguments_type(name: str, fields: list[tuple[str, Any, Any]]) -> type[msgspec.Struct]:
+def _arguments_type(name: str, own_name: str, fields: list[tuple[str, Any, Any]]) -> type[msgspec.Struct]:
     try:
-        return msgspec.defstruct(f"{name}_arguments", fields, kw_only=True)
+        return msgspec.defstruct(f"{own_name}_arguments", fields, kw_only=True)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"tool {name}: {error}") from error
+        raise ConfigError(f"{name}: {error}") from error
 
 
-def _decoder(name: str, arguments: type[msgspec.Struct], fields: list[tuple[str, Any, Any]]) -> Any:
+def _decoder(
+    name: str, arguments: type[msgspec.Struct], fields: list[tuple[str, Any, Any]], strict: bool
+) -> Any:
     try:
-        return msgspec.json.Decoder(arguments, dec_hook=_read_value)
+        return msgspec.json.Decoder(arguments, strict=strict, dec_hook=read_value)
     except (TypeError, ValueError):
         pass
     for field_name, hint, _ in fields:
         try:
-            msgspec.json.Decoder(hint, dec_hook=_read_value)
+            msgspec.json.Decoder(hint, strict=strict, dec_hook=read_value)
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"tool {name}: parameter {field_name!r}: {error}") from error
-    raise ConfigError(f"tool {name}: its parameters cannot be decoded together")
+            raise ConfigError(f"{name}: parameter {field_name!r}: {error}") from error
+    raise ConfigError(f"{name}: its parameters cannot be decoded together")
 
 
 def _schema(name: str, arguments: type[msgspec.Struct], fields: list[tuple[str, Any, Any]]) -> dict[str, Any]:
     try:
-        schema = _schema_of(arguments)
+        schema = schema_of(arguments)
     except (TypeError, ValueError) as error:
         for field_name, hint, _ in fields:
             _refuse_without_schema(name, field_name, hint)
-        raise ConfigError(f"tool {name}: no JSON schema can be made of its parameters: {error}") from error
+        raise ConfigError(f"{name}: no JSON schema can be made of its parameters: {error}") from error
     schema.pop("title", None)
     for field_name, _, field in fields:
         if field.default_factory is not msgspec.NODEFAULT:
@@ -194,55 +205,19 @@ def _schema(name: str, arguments: type[msgspec.Struct], fields: list[tuple[str, 
     return schema
 
 
-def _schema_of(type: Any) -> dict[str, Any]:
-    """Make the schema of a type, the types inside it under `$defs`."""
-    (schema,), components = msgspec.json.schema_components(
-        [type], schema_hook=_describe_value, ref_template="#/$defs/{name}"
-    )
-    reference = schema.get("$ref")
-    if reference is not None:
-        schema = dict(components.pop(reference.rsplit("/", 1)[-1]))
-    return schema | {"$defs": components} if components else schema
-
-
-def _describe_value(type: type) -> dict[str, Any]:
-    """The schema of what msgspec has none for: `object` is any JSON value, a path is a string."""
-    if type is object:
-        return {"type": ["null", "boolean", "number", "string", "array", "object"]}
-    if issubclass(type, PurePath):
-        return {"type": "string", "format": "path"}
-    raise TypeError(f"type {type.__qualname__} is not supported")
-
-
-def _write_value(value: object) -> object:
-    """Write the default of what `_describe_value` describes."""
-    if isinstance(value, PurePath):
-        return str(value)
-    raise TypeError(f"{value!r} is no JSON")
-
-
-def _read_value(type: type, value: object) -> object:
-    """Make what msgspec cannot make of a JSON value."""
-    if issubclass(type, PurePath):
-        if isinstance(value, str):
-            return type(value)
-        raise TypeError(f"Expected `str`, got `{value.__class__.__name__}`")
-    return value
-
-
 def _refuse_without_schema(name: str, field_name: str, hint: Any) -> None:
     try:
-        _schema_of(hint)
+        schema_of(hint)
     except (TypeError, ValueError) as error:
         reason = str(error).rstrip().rsplit("\n", 1)[-1]
         raise ConfigError(
-            f"tool {name}: parameter {field_name!r} has no form in a JSON schema: {reason}"
+            f"{name}: parameter {field_name!r} has no form in a JSON schema: {reason}"
         ) from error
 
 
 def _tell_default(schema: dict[str, Any], default: Any) -> None:
     try:
-        schema["default"] = msgspec.to_builtins(default, str_keys=True, enc_hook=_write_value)
+        schema["default"] = msgspec.to_builtins(default, str_keys=True, enc_hook=write_value)
     except (TypeError, ValueError):
         pass  # a value of the program's own, such as a mark for "not given"
 

@@ -6,6 +6,7 @@ it, so the fast coder refuses both.  Real peers cut an emoji in half all the sam
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -20,16 +21,16 @@ T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode
 
 
-def encode_value(value: object) -> bytes:
-    """Write any value as JSON.
+def encode_value(value: object, hook: Callable[[Any], object] | None = None) -> bytes:
+    """Write any value as JSON; `hook` makes something that has JSON of what has none.
 
     Half a surrogate pair in a string becomes U+FFFD, so that one cut emoji does not cost a reply;
     NaN and the infinities become null, as in JavaScript.  Raises `TypeError` for what JSON has not.
     """
     try:
-        return _encode(value)
+        return _encode(value) if hook is None else msgspec.json.encode(value, enc_hook=hook)
     except UnicodeEncodeError:
-        return _encode(_mended(msgspec.to_builtins(value, builtin_types=(Raw,))))
+        return _encode(_mended(msgspec.to_builtins(value, builtin_types=(Raw,), enc_hook=hook)))
 
 
 def _mended(value: Any) -> Any:  # noqa: ANN401 plain JSON data of any shape
