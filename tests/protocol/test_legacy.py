@@ -40,7 +40,7 @@ def test_a_server_answers_its_latest_to_any_other() -> None:
 def test_a_server_says_who_it_is_and_what_it_can_do() -> None:
     assert answer(PARAMS) == {
         "protocolVersion": "2025-06-18",
-        "capabilities": {"tools": {"listChanged": False}},
+        "capabilities": {"tools": {}},
         "serverInfo": {"name": "calc", "version": "1.0"},
     }
 
@@ -190,7 +190,7 @@ def test_both_sides_agree(version: str) -> None:
     assert server.client_capabilities == b'{"roots":{}}'
     assert client.server is not None
     assert client.server.server_info == IDENTITY.info
-    assert bytes(client.server.capabilities) == b'{"tools":{"listChanged":false}}'
+    assert bytes(client.server.capabilities) == b'{"tools":{}}'
 
 
 def test_a_revision_that_the_client_does_not_speak_ends_it() -> None:

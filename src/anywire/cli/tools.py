@@ -9,6 +9,7 @@ import msgspec
 
 from anywire.cli.plain import items_of, members_of
 from anywire.errors import RemoteProtocolError
+from anywire.protocol.types.reading import read
 from anywire.protocol.types.tools import ListToolsResult
 from anywire.wire.value import decode_value, encode_value
 
@@ -27,10 +28,10 @@ async def list_tools(client: Client) -> list[bytes]:
         params = None if cursor is msgspec.UNSET else encode_value({"cursor": cursor})
         raw = await client.request("tools/list", params)
         try:
-            page = decode_value(raw, ListToolsResult)
+            page = read(raw, ListToolsResult)
         except msgspec.MsgspecError as error:
             raise RemoteProtocolError(f"the server's list of tools cannot be read: {error}") from error
-        tools += map(bytes, page.tools)
+        tools += (bytes(tool) if isinstance(tool, msgspec.Raw) else tool.raw for tool in page.tools)
         cursor = page.next_cursor
         if cursor is msgspec.UNSET or cursor in seen:
             return tools

@@ -14,11 +14,37 @@ from msgspec import Raw
 
 from anywire.wire.scan import replace_lone_surrogates
 
-__all__ = ("decode_value", "encode_value")
+__all__ = ("Verbatim", "decode_value", "encode_value")
 
 T = TypeVar("T")
 
-_encode = msgspec.json.Encoder().encode
+
+class Verbatim:
+    """JSON that is written as it came, wherever it stands in a value."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: bytes) -> None:
+        #: The JSON as it came.
+        self.raw = raw
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Verbatim) and self.raw == other.raw
+
+    def __hash__(self) -> int:
+        return hash(self.raw)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.raw!r})"
+
+
+def _write_verbatim(value: object) -> Raw:
+    if isinstance(value, Verbatim):
+        return Raw(value.raw)
+    raise TypeError(f"Encoding objects of type {type(value).__qualname__} is unsupported")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_write_verbatim).encode
 
 
 def encode_value(value: object, hook: Callable[[Any], object] | None = None) -> bytes:
@@ -28,9 +54,16 @@ def encode_value(value: object, hook: Callable[[Any], object] | None = None) -> 
     NaN and the infinities become null, as in JavaScript.  Raises `TypeError` for what JSON has not.
     """
     try:
-        return _encode(value) if hook is None else msgspec.json.encode(value, enc_hook=hook)
+        return _encode(value) if hook is None else msgspec.json.encode(value, enc_hook=_writer(hook))
     except UnicodeEncodeError:
-        return _encode(_mended(msgspec.to_builtins(value, builtin_types=(Raw,), enc_hook=hook)))
+        plain = msgspec.to_builtins(value, builtin_types=(Raw,), enc_hook=_writer(hook))
+        return _encode(_mended(plain))
+
+
+def _writer(hook: Callable[[Any], object] | None) -> Callable[[Any], object]:
+    if hook is None:
+        return _write_verbatim
+    return lambda value: Raw(value.raw) if isinstance(value, Verbatim) else hook(value)
 
 
 def _mended(value: Any) -> Any:  # noqa: ANN401 plain JSON data of any shape

@@ -1,15 +1,17 @@
 """Log messages that a server sends to its client.
 
-Specification: MCP `server/utilities/logging`, 2024-11-05 to 2025-11-25.
+Specification: MCP `server/utilities/logging`, all revisions; `logging/setLevel` until 2025-11-25.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
-import msgspec
+from msgspec import UNSET, UnsetType
 
-__all__ = ("LOG_LEVELS", "LogLevel", "SetLevelParams", "is_logged")
+from anywire.protocol.types.metadata import NotificationParams, RequestParams
+
+__all__ = ("LOG_LEVELS", "LogLevel", "LogMessageParams", "SetLevelParams", "is_logged")
 
 #: The severities of RFC 5424, least severe first.
 LogLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
@@ -17,10 +19,18 @@ LogLevel: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "cr
 LOG_LEVELS: Final[tuple[LogLevel, ...]] = get_args(LogLevel)
 
 
-class SetLevelParams(msgspec.Struct, frozen=True):
+class SetLevelParams(RequestParams, frozen=True):
     """The params of `logging/setLevel`."""
 
     level: LogLevel
+
+
+class LogMessageParams(NotificationParams, frozen=True):
+    """The params of `notifications/message`; `data` is any JSON."""
+
+    level: LogLevel
+    data: Any
+    logger: str | UnsetType = UNSET
 
 
 def is_logged(level: LogLevel, minimum: LogLevel) -> bool:

@@ -1,0 +1,29 @@
+"""How long a result stays fresh, and for whom.
+
+Specification: MCP `server/utilities/caching`, 2026-07-28.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from anywire.protocol.types.metadata import Result
+
+__all__ = ("CacheScope", "CacheableResult")
+
+#: Whether a cache may serve a result to others than the one who asked.
+CacheScope: TypeAlias = Literal["public", "private"]
+
+
+class CacheableResult(Result, frozen=True, kw_only=True):
+    """A result that may be kept for `ttl_ms` milliseconds; earlier revisions have neither member."""
+
+    ttl_ms: int | UnsetType = UNSET
+    cache_scope: CacheScope | UnsetType = UNSET
+
+    @property
+    def fresh_ms(self) -> int:
+        """For how many milliseconds it is fresh: 0 where that is not said, or negative."""
+        return 0 if isinstance(self.ttl_ms, UnsetType) else max(0, self.ttl_ms)
