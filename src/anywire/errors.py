@@ -12,6 +12,7 @@ from __future__ import annotations
 
 __all__ = (
     "AnywireError",
+    "CapabilityMissing",
     "ConfigError",
     "ConnectFailed",
     "DeadlineExceeded",
@@ -21,13 +22,16 @@ __all__ = (
     "PeerError",
     "ProcessExited",
     "ProtocolError",
+    "Refusal",
     "RemoteProtocolError",
     "RequestCancelled",
+    "ResourceNotFound",
     "SessionError",
     "SpawnFailed",
     "TransportBroken",
     "TransportClosed",
     "TransportError",
+    "UrlElicitationRequired",
 )
 
 
@@ -172,3 +176,45 @@ class ProcessExited(TransportError):
         output = f"; on stdout it wrote {self.output!r}" if self.output else ""
         words = self.stderr_tail.strip()
         return f"{self.command} {how}{when}{output}" + (f"; its last words: {words}" if words else "")
+
+
+class Refusal(AnywireError):
+    """What a handler raises to answer its request with a JSON-RPC error of its choice.
+
+    `data` is plain JSON data for the error's `data` member, None for none.
+    """
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class ResourceNotFound(Refusal):
+    """There is no resource of that URI; a handler of a template may raise it."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(-32002, f"Resource not found: {uri}", {"uri": uri})
+        self.uri = uri
+
+
+class UrlElicitationRequired(Refusal):
+    """The request can be served only after the user has been to some addresses (2025-11-25).
+
+    `elicitations` is plain JSON data: the params of `elicitation/create` in mode `url`, one for each.
+    """
+
+    def __init__(self, elicitations: list[dict[str, object]], message: str = "") -> None:
+        text = message or "The user has to visit an address first"
+        super().__init__(-32042, text, {"elicitations": elicitations})
+        self.elicitations = elicitations
+
+
+class CapabilityMissing(AnywireError):
+    """The peer never said that it can do this, so it was not asked; the text names it and the capability."""
+
+    def __init__(self, peer: str, capability: str) -> None:
+        super().__init__(f"{peer} did not declare the capability {capability!r}, so it was not asked")
+        self.peer = peer
+        self.capability = capability

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from anywire.errors import AnywireError
+from anywire.errors import AnywireError, Refusal, TransportClosed
 from anywire.protocol.legacy import ServerConversation
-from anywire.protocol.types.logging import LogLevel, SetLevelParams
-from anywire.protocol.types.tools import CallToolParams
+from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
+from anywire.protocol.types.logging import LogLevel
+from anywire.protocol.types.resources import ResourceUpdatedParams
+from anywire.server.catalogue import Offer
 from anywire.server.context import Context
-from anywire.server.eager import new_task
 from anywire.server.exchange import Exchange
-from anywire.server.result import describe, encode_failure, encode_output
+from anywire.server.handler import How, Served
+from anywire.server.methods.table import METHODS
+from anywire.server.result import describe
+from anywire.server.running import Running
 from anywire.server.service import Service
 from anywire.server.threads import DaemonThreads
-from anywire.server.tool import How, RegisteredTool
+from anywire.session.caller import Caller
 from anywire.transport.contract import Transport
 from anywire.wire.batch import BatchReplies
-from anywire.wire.codec import decode_value
+from anywire.wire.codec import encode_value
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
     Batch,
@@ -31,20 +34,18 @@ from anywire.wire.message import (
     Fault,
     JsonRpcErrorCode,
     Message,
+    Notification,
     Request,
     Response,
     create_error_response,
+    id_key,
     is_response,
 )
-from anywire.wire.peer import CancelReceived, Event, Peer, Refused
+from anywire.wire.peer import CancelReceived, Event, Peer, ProgressReceived, Refused, Settled
 
-__all__ = ("SERVED_METHODS", "ServerSession")
-
-#: The methods that a session answers.
-SERVED_METHODS = frozenset({"tools/call", "tools/list", "initialize", "ping", "logging/setLevel"})
+__all__ = ("ServerSession",)
 
 _log = logging.getLogger("anywire.server")
-_call_params = msgspec.json.Decoder(CallToolParams)
 
 
 class ServerSession:
@@ -58,33 +59,31 @@ class ServerSession:
         self, transport: Transport, service: Service, threads: DaemonThreads, limits: Limits
     ) -> None:
         self.transport = transport
+        self.service = service
+        self.limits = limits
         self.conversation = ServerConversation()
         self.loop = asyncio.get_running_loop()
         #: The least severe level of log messages that the client wants.
         self.log_level: LogLevel = "info"
-        self._service = service
+        #: The resources whose changes the client wants to hear of.
+        self.subscriptions: set[str] = set()
+        #: What the program keeps for this conversation.
+        self.state: dict[str, Any] = {}
         self._threads = threads
-        self._limits = limits
         self._peer = Peer(limits)
+        #: Asks the client.
+        self.caller = Caller(transport, self._peer, limits)
         self._batches = BatchReplies()
-        self._running: dict[bytes, Exchange] = {}
-        # Handlers of withdrawn requests, until they have stopped.
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._running = Running(self.loop)
+        self._changed: set[str] = set()
         self._hurry = asyncio.Event()
         self._finishing: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
         self._exit: BaseException | None = None
-        self._methods: dict[str, Callable[[Request], None]] = {
-            "tools/call": self._call_tool,
-            "tools/list": self._list_tools,
-            "initialize": self._initialize,
-            "ping": self._ping,
-            "logging/setLevel": self._set_level,
-        }
-        assert self._methods.keys() == SERVED_METHODS
         callbacks = transport.callbacks
         callbacks.on_message = self._on_message
         callbacks.on_error = self._on_error
+        callbacks.on_failed = self._on_failed
         callbacks.on_end = self._on_end
         callbacks.on_close = self._on_close
 
@@ -120,19 +119,27 @@ class ServerSession:
     def _handle(self, event: Event) -> None:
         if type(event) is Request:
             self._serve(event)
-        elif type(event) is CancelReceived:
-            self._cancel(event)
-        elif type(event) is Refused:
-            self._post(event.reply)
-        # Notifications that mean nothing here and replies that answer nothing are ignored.
+            return
+        match event:
+            case CancelReceived():
+                self._running.cancel(event.key, event.reason)
+                self._send_batch(self._batches.drop(event.key))
+            case Settled():
+                self.caller.settle(event)
+            case ProgressReceived():
+                self.caller.report(event)
+            case Refused():
+                self._post(event.reply)
+            case _:
+                pass  # notifications that mean nothing here, replies that answer nothing
 
     def _serve(self, request: Request) -> None:
-        method = self._methods.get(request.method)
+        method = METHODS.get(request.method)
         if method is None:
             self.fail(request.id, JsonRpcErrorCode.MethodNotFound, f"Method not found: {request.method}")
             return
         try:
-            method(request)
+            method(self, request)
         except Exception:  # noqa: BLE001 whatever goes wrong costs this request and no other
             _log.exception("%s failed", request.method)
             self.fail(request.id, JsonRpcErrorCode.InternalError, f"Internal error in {request.method}")
@@ -169,18 +176,21 @@ class ServerSession:
         self._handle(event)
 
     def _on_error(self, error: Fault | AnywireError) -> None:
-        if isinstance(error, Fault):
-            reply = error.answer(self.conversation.null_id)
-            if reply is not None:
-                self._post(reply)
-        else:
+        if not isinstance(error, Fault):
             _log.warning("%s", error)
+            return
+        settled = self._peer.receive_fault(error)
+        if settled is not None:
+            self.caller.settle(settled)
+            return
+        reply = error.answer(self.conversation.null_id)
+        if reply is not None:
+            self._post(reply)
 
-    def _cancel(self, event: CancelReceived) -> None:
-        exchange = self._running.pop(event.key, None)
-        if exchange is not None:
-            self._withdraw(exchange, event.reason)
-        self._send_batch(self._batches.drop(event.key))
+    def _on_failed(self, id: bytes, error: AnywireError) -> None:
+        settled = self._peer.fail(id_key(id), error)
+        if settled is not None:
+            self.caller.settle(settled)
 
     # Out.
 
@@ -189,11 +199,34 @@ class ServerSession:
         if self._peer.respond(id):
             self._send(Response(id, result))
 
-    def fail(self, id: bytes, code: int, message: str) -> None:
+    def fail(self, id: bytes, code: int, message: str, data: object = None) -> None:
         """Answer a request with an error, unless it was answered or cancelled before."""
         if self._peer.respond(id):
-            error = create_error_response(None, code, message)
+            error = create_error_response(None, code, message, data)
             self._send(msgspec.structs.replace(error, id=id))
+
+    def refuse(self, id: bytes, refusal: Refusal) -> None:
+        """Answer a request with the error of a refusal."""
+        self.fail(id, refusal.code, refusal.message, refusal.data)
+
+    def tell_changed(self, offer: Offer) -> None:
+        """Tell the client that a list has changed; changes of one moment are told once."""
+        if self.conversation.revision is None or self.transport.closed:
+            return
+        if not self._changed:
+            self.loop.call_soon(self._tell_all_changed)
+        self._changed.add(offer.changed)
+
+    def tell_updated(self, uri: str) -> None:
+        """Tell the client that a resource has changed, if it wants to hear of it."""
+        if uri in self.subscriptions:
+            params = encode_value(ResourceUpdatedParams(uri))
+            self.caller.tell(Notification("notifications/resources/updated", params))
+
+    def _tell_all_changed(self) -> None:
+        for method in sorted(self._changed):
+            self.caller.tell(Notification(method))
+        self._changed.clear()
 
     def _send(self, reply: Response | ErrorResponse) -> None:
         """Send the one answer of a request, with those of its batch if it came in one."""
@@ -211,128 +244,77 @@ class ServerSession:
         if replies and not self.transport.closed:
             self.transport.post(Batch(tuple(replies)), related=replies[0].id)
 
-    # The methods.
-
-    def _initialize(self, request: Request) -> None:
-        self.reply(request.id, self.conversation.initialize(request.params, self._service.identity))
-
-    def _ping(self, request: Request) -> None:
-        self.reply(request.id, b"{}")
-
-    def _set_level(self, request: Request) -> None:
-        try:
-            self.log_level = decode_value(request.params or b"{}", SetLevelParams).level
-        except msgspec.MsgspecError as error:
-            self.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
-        else:
-            self.reply(request.id, b"{}")
-
-    def _list_tools(self, request: Request) -> None:
-        self.reply(request.id, self._service.tools_list)
-
-    def _call_tool(self, request: Request) -> None:
-        try:
-            call = decode_value(request.params or b"{}", CallToolParams, _call_params)
-        except msgspec.MsgspecError as error:
-            self.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
-            return
-        if not call.name:
-            reason = "Invalid params: tools/call needs the name of a tool"
-            self.fail(request.id, JsonRpcErrorCode.InvalidParams, reason)
-            return
-        tool = self._service.tools.get(call.name)
-        if tool is None:
-            self.reply(request.id, encode_failure(self._unknown_tool(call.name)))
-            return
-        try:
-            arguments = tool.read_arguments(call.arguments)
-        except msgspec.MsgspecError as error:
-            self.reply(request.id, encode_failure(f"Invalid arguments for tool {call.name!r}: {error}"))
-            return
-        exchange = Exchange(self, request.id, bytes(call.meta))
-        if tool.how is How.INLINE:
-            self._run_inline(exchange, tool, arguments)
-        elif tool.how is How.TASK:
-            self._start(exchange, self._run_task(exchange, tool, arguments))
-        else:
-            self._start(exchange, self._run_thread(exchange, tool, arguments))
-
-    def _unknown_tool(self, name: str) -> str:
-        known = ", ".join(sorted(self._service.tools)[:20]) or "none"
-        return f"Unknown tool {name!r}. Tools of this server: {known}"
-
     # Handlers.
 
-    def _start(self, exchange: Exchange, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Run a handler in a task of its own; an eager one that does not wait is done on return."""
-        task = new_task(self.loop, coroutine)
-        if task.done():
-            return
-        exchange.task = task
-        self._running[exchange.key] = exchange
+    def run_handler(self, request: Request, meta: bytes, served: Served, arguments: Any) -> None:
+        """Run the handler that serves a request and answer with what comes of it."""
+        exchange = Exchange(self, request.id, meta)
+        how = served.handler.how
+        if how is How.TASK:
+            self._running.start(exchange, self._run_task(exchange, served, arguments))
+        elif how is How.INLINE:
+            self._run_inline(exchange, served, arguments)
+        else:
+            self._running.start(exchange, self._run_thread(exchange, served, arguments))
 
-    def _run_inline(self, exchange: Exchange, tool: RegisteredTool, arguments: Any) -> None:
+    def _run_inline(self, exchange: Exchange, served: Served, arguments: Any) -> None:
         try:
-            output = tool.call(arguments, lambda: Context(exchange))
-            self._finish_call(exchange, encode_output(output))
+            output = served.handler.call(arguments, lambda: Context(exchange))
+            self._finish_call(exchange, served, output)
         except BaseException as error:  # noqa: BLE001 sorted out there
-            self._fail_call(exchange, tool, error)
+            self._fail_call(exchange, served, error)
 
-    async def _run_task(self, exchange: Exchange, tool: RegisteredTool, arguments: Any) -> None:
+    async def _run_task(self, exchange: Exchange, served: Served, arguments: Any) -> None:
         try:
-            output = await tool.call(arguments, lambda: Context(exchange))
-            self._finish_call(exchange, encode_output(output))
+            output = await served.handler.call(arguments, lambda: Context(exchange))
+            self._finish_call(exchange, served, output)
         except BaseException as error:  # noqa: BLE001 sorted out there
-            self._fail_call(exchange, tool, error)
+            self._fail_call(exchange, served, error)
 
-    async def _run_thread(self, exchange: Exchange, tool: RegisteredTool, arguments: Any) -> None:
-        call = partial(tool.call, arguments, lambda: Context(exchange))
+    async def _run_thread(self, exchange: Exchange, served: Served, arguments: Any) -> None:
+        call = partial(served.handler.call, arguments, lambda: Context(exchange))
         try:
             output = await self.loop.run_in_executor(self._threads, call)
-            self._finish_call(exchange, encode_output(output))
+            self._finish_call(exchange, served, output)
         except BaseException as error:  # noqa: BLE001 sorted out there
-            self._fail_call(exchange, tool, error)
+            self._fail_call(exchange, served, error)
 
-    def _finish_call(self, exchange: Exchange, result: bytes) -> None:
-        self._forget(exchange)
+    def _finish_call(self, exchange: Exchange, served: Served, output: Any) -> None:
+        result = served.encode(output, self.conversation.revision or MCP_LATEST_PROTOCOL_VERSION)
+        self._running.forget(exchange)
         if not exchange.cancelled:  # its id may be in use again
             self.reply(exchange.id, result)
 
-    def _fail_call(self, exchange: Exchange, tool: RegisteredTool, error: BaseException) -> None:
+    def _fail_call(self, exchange: Exchange, served: Served, error: BaseException) -> None:
         """Sort out why a handler did not return."""
-        self._forget(exchange)
-        name = tool.listing.name
+        self._running.forget(exchange)
         if isinstance(error, SystemExit | KeyboardInterrupt):
             # The program wants to end, and does so in order.
             self._exit = error
             self._finish(0.0)
         if exchange.cancelled:
             return  # its id may be in use again
+        label = served.label
         if error is self._exit:
-            self.fail(exchange.id, JsonRpcErrorCode.InternalError, f"tool {name!r} ended the server")
+            self.fail(exchange.id, JsonRpcErrorCode.InternalError, f"{label} ended the server")
         elif self._finishing is not None and isinstance(error, asyncio.CancelledError | GeneratorExit):
-            reason = f"the call of tool {name!r} was cancelled by the server"
+            reason = f"the call of {label} was cancelled by the server"
             self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
+        elif (result := served.encode_failure(error)) is not None:
+            _log.info("%s failed", label, exc_info=error)
+            self.reply(exchange.id, result)
+        elif isinstance(error, Refusal):
+            self.refuse(exchange.id, error)
         else:
-            _log.info("tool %s failed", name, exc_info=error)
-            self.reply(exchange.id, encode_failure(f"Error in tool {name!r}: {describe(error)}"))
-
-    def _forget(self, exchange: Exchange) -> None:
-        exchange.done = True
-        if self._running.get(exchange.key) is exchange:
-            del self._running[exchange.key]
-
-    def _withdraw(self, exchange: Exchange, reason: str) -> None:
-        """Stop a handler whose answer nobody wants."""
-        exchange.cancel(reason)
-        if exchange.task is not None:
-            self._leaving.add(exchange.task)
-            exchange.task.add_done_callback(self._leaving.discard)
+            _log.info("%s failed", label, exc_info=error)
+            reason = f"Error in {label}: {describe(error)}"
+            self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
 
     # The end.
 
     def _on_end(self) -> None:
-        self._finish(self._limits.drain_seconds)
+        self.caller.end(TransportClosed("the client sends no more, so it cannot answer"))
+        self._finish(self.limits.drain_seconds)
 
     def _finish(self, grace: float) -> None:
         """End the conversation after so many seconds at most; a later call can only hasten it."""
@@ -347,11 +329,11 @@ class ServerSession:
         """Let running handlers end, for so long; then cancel them; then leave what is stuck behind."""
         try:
             await self._drain(grace)
-            for task in self._handlers():
+            for task in self._running.tasks:
                 task.cancel("the server is ending")
-            await self._wait_for_handlers(self._limits.shutdown_seconds / 2)
-            for exchange in list(self._running.values()):
-                self._forget(exchange)
+            await self._wait_for_handlers(self.limits.shutdown_seconds / 2)
+            for exchange in self._running.exchanges:
+                self._running.forget(exchange)
                 reason = "the server ended before this call did"
                 self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
             await self.transport.close()
@@ -368,17 +350,11 @@ class ServerSession:
             wait.cancel()
 
     async def _wait_for_handlers(self, seconds: float) -> None:
-        handlers = self._handlers()
+        handlers = self._running.tasks
         if handlers:
             await asyncio.wait(handlers, timeout=seconds)
 
-    def _handlers(self) -> list[asyncio.Task[None]]:
-        running = [exchange.task for exchange in self._running.values() if exchange.task is not None]
-        return [*running, *self._leaving]
-
     def _on_close(self, error: AnywireError | None) -> None:
-        self._peer.close(error)
-        for exchange in list(self._running.values()):
-            self._withdraw(exchange, "the connection is closed")
-        self._running.clear()
+        self.caller.close(error or TransportClosed("the connection to the client is closed"))
+        self._running.cancel_all("the connection is closed")
         self._finish(0.0)

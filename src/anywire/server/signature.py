@@ -24,7 +24,7 @@ from anywire.server.docstring import read_docstring
 from anywire.server.foreign import read_value, write_value
 from anywire.server.schema import schema_of
 
-__all__ = ("Signature", "read_signature")
+__all__ = ("Signature", "read_signature", "result_hint")
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -99,6 +99,18 @@ def read_signature(
         keyword_only=tuple(keyword_only),
         context_name=context_name,
     )
+
+
+def result_hint(function: Callable[..., Any]) -> Any:
+    """Return the annotation of a function's result; None where there is none that can be read."""
+    written = _as_written(function)
+    annotation = inspect.get_annotations(written).get("return")
+    holder = SimpleNamespace(__annotations__={"return": annotation})
+    try:
+        hint = get_type_hints(holder, getattr(written, "__globals__", {}), include_extras=True)["return"]
+    except (NameError, TypeError, AttributeError):
+        return None  # one for type checkers only
+    return None if hint is type(None) else hint
 
 
 def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:

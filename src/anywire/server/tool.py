@@ -1,83 +1,89 @@
-"""A tool: a function, how it is called, and how it is listed."""
+"""A tool: a function, how it is called, how it is listed, and what its results look like."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from enum import Enum
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, Raw
 
-from anywire.errors import ConfigError
+from anywire.errors import Refusal
+from anywire.protocol.types.icons import Icon
 from anywire.protocol.types.tools import Tool
-from anywire.server.context import Context
-from anywire.server.signature import Signature, read_signature
+from anywire.server.handler import Handler, make_handler
+from anywire.server.output import OutputPlan, read_output
+from anywire.server.result import describe, encode_failure, encode_output
+from anywire.session.json_schema import Validator, make_validator
 from anywire.wire.codec import decode_value
 
-__all__ = ("How", "RegisteredTool", "register")
+__all__ = ("RegisteredTool", "ToolOptions", "register_tool")
 
 
-class How(Enum):
-    """Where a tool's function runs."""
+class ToolOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `@server.tool` can be told about a tool; see there."""
 
-    #: A coroutine function: in a task of its own on the event loop.
-    TASK = "task"
-    #: A plain function: in a worker thread, since it may block.
-    THREAD = "thread"
-    #: A plain function that promises not to block: in place, between two reads.
-    INLINE = "inline"
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    annotations: dict[str, Any] | None = None
+    icons: list[Icon] | None = None
+    meta: dict[str, Any] | None = None
+    inline: bool = False
+    structured: bool = True
+    input_schema: dict[str, Any] | None = None
+    output_schema: dict[str, Any] | None = None
 
 
 class RegisteredTool(msgspec.Struct, frozen=True):
-    """What a server knows of one tool.
-
-    `call(arguments, context)` calls the function with decoded arguments; `context` makes a `Context`
-    for a function that wants one.  A coroutine function gives its coroutine.
-    """
+    """What a server knows of one tool."""
 
     listing: Tool
-    signature: Signature
-    how: How
-    call: Callable[[Any, Callable[[], Context]], Any]
+    handler: Handler
+    plan: OutputPlan
+    #: Checks the arguments against a schema of the author's own; None: the signature says it all.
+    validator: Validator | None = None
 
-    def read_arguments(self, raw: bytes | msgspec.Raw) -> Any:
-        """Decode a call's arguments.
+    @property
+    def label(self) -> str:
+        """What it is called in errors."""
+        return f"tool {self.listing.name!r}"
 
-        Unknown ones are dropped, null counts as none.  Raises `msgspec.MsgspecError` with a text
-        that names the field.
-        """
-        decoder = self.signature.decoder
-        if len(raw) == 4 and bytes(raw) == b"null":
-            raw = b"{}"
-        return decode_value(raw, object, decoder)
+    def read_arguments(self, raw: bytes | Raw) -> Any:
+        """Decode a call's arguments.  Raises `msgspec.MsgspecError` with a text that names the field."""
+        if self.validator is None:
+            return self.handler.read_arguments(raw)
+        plain = decode_value(raw, dict[str, Any] | None) or {}
+        fault = self.validator(plain)
+        if fault:
+            raise msgspec.ValidationError(fault)
+        return self.handler.whole(plain)
+
+    def encode(self, output: Any, revision: str | None) -> bytes:
+        """Write what the function returned as a raw result."""
+        return encode_output(output, self.plan, revision)
+
+    def encode_failure(self, error: BaseException) -> bytes | None:
+        """A call that failed is a result that says so; only a `Refusal` is an error of the request."""
+        if isinstance(error, Refusal):
+            return None
+        return encode_failure(f"Error in {self.label}: {describe(error)}")
 
 
-def register(
-    function: Callable[..., Any],
-    *,
-    name: str | None,
-    title: str | None,
-    description: str | None,
-    annotations: dict[str, Any] | None,
-    inline: bool,
-) -> RegisteredTool:
+def register_tool(function: Callable[..., Any], options: ToolOptions) -> RegisteredTool:
     """Make a tool of a function.  Raises `ConfigError` when it cannot serve as one."""
-    tool_name = name or getattr(function, "__name__", "")
-    if not tool_name or tool_name == "<lambda>":
-        raise ConfigError("a tool needs a name: give one with @server.tool(name=…)")
-    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 an object with an async __call__ is a tool as well
-    )
-    if is_async and inline:
-        raise ConfigError(f"tool {tool_name}: inline=True is for plain functions; a coroutine runs in a task")
-    signature = read_signature(function, Context)
+    own_schema = options.input_schema
+    handler = make_handler(function, "tool", options.name, inline=options.inline, whole=own_schema is not None)
+    plan = read_output(function, handler, options.output_schema, structured=options.structured)
+    description = options.description if options.description is not None else handler.signature.description
     listing = Tool(
-        name=tool_name,
-        input_schema=signature.schema,
-        description=(description if description is not None else signature.description) or msgspec.UNSET,
-        title=title or msgspec.UNSET,
-        annotations=annotations or msgspec.UNSET,
+        name=handler.name,
+        input_schema=handler.signature.schema if own_schema is None else own_schema,
+        description=description or UNSET,
+        title=options.title or UNSET,
+        annotations=options.annotations or UNSET,
+        output_schema=UNSET if plan.schema is None else plan.schema,
+        icons=options.icons or UNSET,
+        meta=options.meta or UNSET,
     )
-    how = How.TASK if is_async else How.INLINE if inline else How.THREAD
-    return RegisteredTool(listing, signature, how, signature.caller(function))
+    return RegisteredTool(listing, handler, plan, None if own_schema is None else make_validator(own_schema))

@@ -147,8 +147,14 @@ class Caller:
             self._peer.resume(self._now())
             self._watch_the_clock()
 
+    def end(self, error: AnywireError) -> None:
+        """The peer sends no more, for that reason: nothing that waits will be answered."""
+        self.stop()
+        for settled in self._peer.end(error):
+            self.settle(settled)
+
     def close(self, error: AnywireError) -> None:
-        """The wire has ended for that reason: nothing that waits will be answered."""
+        """The wire has ended for that reason."""
         self.stop()
         for settled in self._peer.close(error):
             self.settle(settled)

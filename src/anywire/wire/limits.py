@@ -43,6 +43,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     request_seconds: float = 60.0
     #: A request that keeps reporting progress.
     request_total_seconds: float = 1_800.0
+    #: A request of a server's that a person may have to answer, or a model: nothing is slower.
+    input_seconds: float = 1_800.0
+    #: Resources that one client may be told the changes of.
+    subscriptions: int = 1_000
     #: Start-up of a peer until it has answered `initialize`.
     connect_seconds: float = 10.0
     #: A server that answered nothing for so long may speak another framing, or another era.

@@ -335,8 +335,8 @@ class Peer:
 
     # The end.
 
-    def close(self, error: AnywireError | None = None) -> list[Settled]:
-        """The wire has ended: settle all requests of ours with the reason, forget the peer's.
+    def end(self, error: AnywireError | None = None) -> list[Settled]:
+        """The peer sends no more: settle all requests of ours with the reason; its own can still be answered.
 
         Later requests raise the same reason.  A second call changes nothing.
         """
@@ -345,8 +345,16 @@ class Peer:
         self._closed = error or TransportClosed("the connection is closed")
         settled = [Settled(key, self._closed) for key in self._outgoing]
         self._outgoing.clear()
-        self._incoming.clear()
         self._deadlines.clear()
+        return settled
+
+    def close(self, error: AnywireError | None = None) -> list[Settled]:
+        """The wire has ended: settle all requests of ours with the reason, forget the peer's.
+
+        Later requests raise the same reason.  A second call changes nothing.
+        """
+        settled = self.end(error)
+        self._incoming.clear()
         return settled
 
 

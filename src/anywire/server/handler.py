@@ -1,0 +1,110 @@
+"""A function of the program that serves requests, and how it is called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import msgspec
+
+from anywire.errors import ConfigError
+from anywire.server.context import Context
+from anywire.server.signature import Signature, read_signature
+from anywire.wire.codec import decode_value
+
+__all__ = ("Handler", "How", "Served", "make_handler")
+
+
+class How(Enum):
+    """Where a handler's function runs."""
+
+    #: A coroutine function: in a task of its own on the event loop.
+    TASK = "task"
+    #: A plain function: in a worker thread, since it may block.
+    THREAD = "thread"
+    #: A plain function that promises not to block: in place, between two reads.
+    INLINE = "inline"
+
+
+class Served(Protocol):
+    """Something that a request can be served by: a tool, a resource, a prompt, a completion."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in errors: `tool 'echo'`."""
+        ...
+
+    @property
+    def handler(self) -> Handler:
+        """What to call."""
+        ...
+
+    def encode(self, output: Any, revision: str | None) -> bytes:
+        """Write what the handler returned as a raw result of a conversation of that revision."""
+        ...
+
+    def encode_failure(self, error: BaseException) -> bytes | None:
+        """Write what the handler raised as a raw result; None: it is a JSON-RPC error."""
+        ...
+
+
+class Handler(msgspec.Struct, frozen=True):
+    """A function and where it runs.
+
+    `call(arguments, context)` calls it with decoded arguments; `context` makes a `Context` for a
+    function that wants one.  A coroutine function gives its coroutine.
+    """
+
+    name: str
+    signature: Signature
+    how: How
+    call: Callable[[Any, Callable[[], Context]], Any]
+
+    def whole(self, arguments: object) -> Any:
+        """Return what `call` takes, for a function that wants all arguments as one value."""
+        return SimpleNamespace(**{self.signature.fields[0]: arguments})
+
+    def read_arguments(self, raw: bytes | msgspec.Raw) -> Any:
+        """Decode the arguments of a call.
+
+        Unknown ones are dropped, null counts as none.  Raises `msgspec.MsgspecError` with a text
+        that names the field.
+        """
+        if len(raw) == 4 and bytes(raw) == b"null":
+            raw = b"{}"
+        return decode_value(raw, object, self.signature.decoder)
+
+
+def make_handler(
+    function: Callable[..., Any],
+    kind: str,
+    name: str | None = None,
+    *,
+    inline: bool = False,
+    strict: bool = True,
+    whole: bool = False,
+) -> Handler:
+    """Make a handler of a function; `kind` is what it handles, for errors.
+
+    Its name is the function's unless one is given.  Where `strict` is False, arguments are texts that
+    may stand for numbers and the like; `whole` is for a function that takes all of them as one value.
+    Raises `ConfigError` for a function that cannot serve.
+    """
+    name = name or getattr(function, "__name__", "")
+    if not name or name == "<lambda>":
+        raise ConfigError(f"a {kind} needs a name: give one with @server.{kind}(name=…)")
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 an object with an async __call__ is a handler as well
+    )
+    if is_async and inline:
+        raise ConfigError(
+            f"{kind} {name}: inline=True is for plain functions; a coroutine runs in a task"
+        )
+    signature = read_signature(function, Context, kind, strict=strict)
+    if whole and len(signature.fields) != 1:
+        raise ConfigError(f"{kind} {name}: with a schema of its own it takes one parameter, all arguments")
+    how = How.TASK if is_async else How.INLINE if inline else How.THREAD
+    return Handler(name, signature, how, signature.caller(function))

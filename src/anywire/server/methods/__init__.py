@@ -1,0 +1,3 @@
+"""What a session does for each method of its client's, one file a feature."""
+
+__all__ = ()

@@ -1,0 +1,164 @@
+"""A resource: a URI, or a template of URIs, and the function that reads it.
+
+Specification: MCP `server/resources`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from anywire.errors import ConfigError, ResourceNotFound
+from anywire.protocol.types.annotations import Annotations
+from anywire.protocol.types.icons import Icon
+from anywire.protocol.types.resources import (
+    BlobResourceContents,
+    ReadResourceResult,
+    Resource,
+    ResourceContents,
+    ResourceTemplate,
+    TextResourceContents,
+)
+from anywire.protocol.uri_template import TemplateError, UriTemplate
+from anywire.server.foreign import write_value
+from anywire.server.handler import Handler, make_handler
+from anywire.server.media import block_of_image, is_image, media_type
+from anywire.wire.codec import encode_value
+
+__all__ = ("Reading", "RegisteredResource", "RegisteredTemplate", "ResourceOptions", "register_resource")
+
+
+class ResourceOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What `@server.resource` can be told about a resource; see there."""
+
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    annotations: Annotations | None = None
+    icons: list[Icon] | None = None
+    meta: dict[str, Any] | None = None
+    inline: bool = False
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """One reading of a resource: what serves it, and the URI that was asked for."""
+
+    uri: str
+    handler: Handler
+    mime_type: str | UnsetType
+
+    @property
+    def label(self) -> str:
+        """What it is called in errors."""
+        return f"resource {self.uri!r}"
+
+    def encode(self, output: Any, revision: str | None) -> bytes:
+        """Write what the function returned: text, bytes, an image, contents, or the JSON of anything else.
+
+        Raises `ResourceNotFound` for None.
+        """
+        return encode_value(ReadResourceResult(self._contents(output)))
+
+    def encode_failure(self, error: BaseException) -> bytes | None:
+        """A resource that cannot be read is an error of the request."""
+        return None
+
+    def _contents(self, output: Any) -> list[ResourceContents]:
+        match output:
+            case None:
+                raise ResourceNotFound(self.uri)
+            case TextResourceContents() | BlobResourceContents():
+                return [output]
+            case str():
+                return [TextResourceContents(self.uri, str.__str__(output), self.mime_type or "text/plain")]
+            case bytes() | bytearray():
+                kind = self.mime_type or media_type(bytes(output))
+                return [BlobResourceContents.from_bytes(self.uri, bytes(output), kind)]
+            case list() | tuple() if any(_is_contents(item) for item in output):  # pyright: ignore[reportUnknownVariableType] a handler's own list
+                return [each for item in output for each in self._contents(item)]  # pyright: ignore[reportUnknownVariableType]
+            case _ if is_image(output):
+                image = block_of_image(output)
+                return [BlobResourceContents(self.uri, image.data, image.mime_type)]
+            case _:
+                text = encode_value(output, write_value).decode()
+                return [TextResourceContents(self.uri, text, self.mime_type or "application/json")]
+
+
+def _is_contents(value: object) -> bool:
+    return isinstance(value, TextResourceContents | BlobResourceContents)
+
+
+class RegisteredResource(msgspec.Struct, frozen=True):
+    """A resource of one URI."""
+
+    listing: Resource
+    handler: Handler
+
+    def reading(self) -> Reading:
+        """Return what serves a reading of it."""
+        return Reading(self.listing.uri, self.handler, self.listing.mime_type)
+
+
+class RegisteredTemplate(msgspec.Struct, frozen=True):
+    """Resources of a template; the variables are the function's parameters."""
+
+    listing: ResourceTemplate
+    template: UriTemplate
+    handler: Handler
+
+    def reading(self, uri: str) -> tuple[Reading, dict[str, str]] | None:
+        """Return what serves a reading of a URI, and its variables; None for a URI of no such template."""
+        values = self.template.match(uri)
+        return None if values is None else (Reading(uri, self.handler, self.listing.mime_type), values)
+
+
+def register_resource(
+    uri: str, function: Callable[..., Any], options: ResourceOptions
+) -> RegisteredResource | RegisteredTemplate:
+    """Make a resource of a function, or a template where the URI has variables.
+
+    Raises `ConfigError` when that cannot be.
+    """
+    handler = make_handler(function, "resource", options.name, inline=options.inline, strict=False)
+    try:
+        template = UriTemplate(uri)
+        template.refuse_ambiguity()
+    except TemplateError as error:
+        raise ConfigError(f"resource {handler.name}: {error}") from error
+    _match_parameters(template, handler)
+    described = options.description if options.description is not None else handler.signature.description
+    common: dict[str, Any] = {
+        "title": options.title or UNSET,
+        "description": described or UNSET,
+        "mime_type": options.mime_type or UNSET,
+        "annotations": options.annotations or UNSET,
+        "icons": options.icons or UNSET,
+        "meta": options.meta or UNSET,
+    }
+    if template.variables:
+        return RegisteredTemplate(ResourceTemplate(uri, handler.name, **common), template, handler)
+    size = UNSET if options.size is None else options.size
+    return RegisteredResource(Resource(uri, handler.name, size=size, **common), handler)
+
+
+def _match_parameters(template: UriTemplate, handler: Handler) -> None:
+    """Raise `ConfigError` unless the variables of the template are what the function takes."""
+    variables, parameters = set(template.variables), set(handler.signature.fields)
+    required = set(handler.signature.schema.get("required", ()))
+    where = f"resource {handler.name}: {template.text!r}"
+    if variables - parameters:
+        raise ConfigError(f"{where} has {_names(variables - parameters)}, which the function does not take")
+    if required - variables:
+        raise ConfigError(f"{where} does not have {_names(required - variables)}, which the function takes")
+    if required & template.optional:
+        missing = _names(required & template.optional)
+        raise ConfigError(f"{where}: a query may lack {missing}, so the function needs a default")
+
+
+def _names(names: set[str]) -> str:
+    return ", ".join(sorted(names))
