@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from anywire.protocol.legacy import ClientConversation, ServerConversation, ServerIdentity
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS
+from anywire.protocol.types.icons import Icon
 from anywire.protocol.types.initialize import Implementation, ServerCapabilities, ToolsCapability
 from anywire.wire.message import NULL_ID
 from tests.wire.strategies import json_texts, mutations, odd_string_pieces, thorough
@@ -101,7 +102,6 @@ def test_bad_params_do_not_matter(params: bytes | None) -> None:
         b"null",
         b'"host"',
         b'{"name":7}',
-        b'{"name":"host","version":2}',
         b"[]",
         b'{"name":' + b"9" * 40 + b"}",
     ],
@@ -115,6 +115,14 @@ def test_a_member_that_is_unusable_costs_no_other(info: bytes) -> None:
     assert result["protocolVersion"] == "2024-11-05"
     assert conversation.client_capabilities == b'{"roots":{}}'
     assert conversation.client_info == Implementation()
+
+
+def test_a_client_is_known_by_what_it_says_in_order() -> None:
+    conversation = ServerConversation()
+
+    conversation.initialize(b'{"clientInfo":{"name":"host","version":2,"icons":[{},{"src":"a"}]}}', IDENTITY)
+
+    assert conversation.client_info == Implementation("host", icons=[Icon("a")])
 
 
 def test_a_version_that_is_unusable_costs_no_other_member() -> None:

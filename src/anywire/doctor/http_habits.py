@@ -6,6 +6,7 @@ import asyncio
 from urllib.parse import urlsplit
 
 from anywire.doctor.http_examination import HttpExamination
+from anywire.protocol.features import Feature, has
 from anywire.protocol.http.guard import is_loopback
 from anywire.protocol.http.media import EVENT_STREAM, JSON
 
@@ -13,8 +14,6 @@ __all__ = ("accept", "guards", "stream", "version_header")
 
 _EVIL = "evil.example"
 _NO_VERSION = "1999-01-01"
-#: The first revision that wants the header.
-_VERSION_HEADER_SINCE = "2025-06-18"
 
 
 async def accept(exam: HttpExamination) -> tuple[str, ...]:
@@ -34,7 +33,7 @@ async def accept(exam: HttpExamination) -> tuple[str, ...]:
 
 async def version_header(exam: HttpExamination) -> tuple[str, ...]:
     """Is a version that there is not refused with 400?"""
-    if (exam.subject.revision or "") < _VERSION_HEADER_SINCE:
+    if not has(Feature.HTTP_VERSION_HEADER, exam.subject.revision):
         return ()
     answer, _ = await exam.ask("ping", headers={"MCP-Protocol-Version": _NO_VERSION})
     if answer.status != 400:

@@ -5,13 +5,11 @@ Specification: MCP `basic/lifecycle`, `basic/index#messages`, 2024-11-05 to 2025
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 import msgspec
 from msgspec import Raw
 
+from anywire.protocol.features import Feature, has
 from anywire.protocol.revisions import (
-    BATCH_REVISION,
     MCP_LATEST_PROTOCOL_VERSION,
     negotiate_protocol_version,
     null_id,
@@ -22,14 +20,10 @@ from anywire.protocol.types.initialize import (
     InitializeResult,
     ServerCapabilities,
 )
-from anywire.wire.codec import decode_value, encode_value
+from anywire.protocol.types.reading import read
+from anywire.wire.codec import encode_value
 
 __all__ = ("ClientConversation", "ServerConversation", "ServerIdentity")
-
-T = TypeVar("T")
-
-_initialize_params = msgspec.json.Decoder(InitializeParams)
-_initialize_result = msgspec.json.Decoder(InitializeResult)
 
 
 class ServerIdentity(msgspec.Struct, frozen=True):
@@ -50,7 +44,7 @@ class _Conversation:
     @property
     def batches(self) -> bool:
         """Whether a message may be an array of messages."""
-        return self.revision == BATCH_REVISION
+        return has(Feature.BATCHES, self.revision)
 
     @property
     def null_id(self) -> bytes | None:
@@ -107,30 +101,15 @@ class ClientConversation(_Conversation):
         Raises `msgspec.MsgspecError` for a result that cannot be read, `ValueError` for a revision
         that we do not speak: the specification wants the client to disconnect then.
         """
-        server = decode_value(result, InitializeResult, _initialize_result)
+        server = read(result, InitializeResult)
         if negotiate_protocol_version(server.protocol_version) != server.protocol_version:
             raise ValueError(f"the server answered with the unknown revision {server.protocol_version!r}")
         self.server, self.revision = server, server.protocol_version
 
 
-class _LooseParams(msgspec.Struct, rename="camel"):
-    protocol_version: Raw = Raw(b"null")
-    capabilities: Raw = Raw(b"{}")
-    client_info: Raw = Raw(b"{}")
-
-
 def _read_params(params: bytes) -> InitializeParams:
     """Read the params of `initialize`; a member that is unusable costs no other."""
     try:
-        return decode_value(params, InitializeParams, _initialize_params)
+        return read(params, InitializeParams)
     except msgspec.MsgspecError:
-        loose = _decoded(params, _LooseParams) or _LooseParams()
-    info = _decoded(loose.client_info, Implementation) or Implementation()
-    return InitializeParams(_decoded(loose.protocol_version, str), loose.capabilities, info)
-
-
-def _decoded(raw: bytes | Raw, type: type[T]) -> T | None:
-    try:
-        return decode_value(raw, type)
-    except msgspec.MsgspecError:
-        return None
+        return InitializeParams()

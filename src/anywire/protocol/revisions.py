@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from anywire.protocol.features import Feature, has
 from anywire.wire.message import NULL_ID
 
 __all__ = (
@@ -26,9 +27,6 @@ MCP_LATEST_PROTOCOL_VERSION: Final = MCP_PROTOCOL_VERSIONS[0]
 #: The one revision in which a message may be an array of messages.
 BATCH_REVISION: Final = "2025-03-26"
 
-# The revisions whose schema wants an `id` in every error; later ones leave an unreadable id out.
-_NULL_ID_REVISIONS: Final = frozenset({"2025-06-18", "2025-03-26", "2024-11-05"})
-
 
 def negotiate_protocol_version(requested: object = None) -> str:
     """Return the version that answers `initialize`: the requested one if we speak it, else our latest.
@@ -45,4 +43,4 @@ def null_id(revision: str | None) -> bytes | None:
 
     Before a revision is agreed on (None) it is null, as JSON-RPC 2.0 has it.
     """
-    return NULL_ID if revision is None or revision in _NULL_ID_REVISIONS else None
+    return NULL_ID if revision is None or has(Feature.NULL_ERROR_ID, revision) else None

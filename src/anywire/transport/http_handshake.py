@@ -10,6 +10,7 @@ import msgspec
 
 from anywire.errors import TransportBroken, TransportClosed
 from anywire.protocol.types.initialize import InitializeResult
+from anywire.protocol.types.reading import read
 from anywire.transport.contract import ignore
 from anywire.transport.http_calls import NO_SESSION, HttpSession
 from anywire.transport.http_request import Asker, Expected, Received
@@ -17,7 +18,6 @@ from anywire.transport.persist import persist
 from anywire.wire.codec import encode
 from anywire.wire.limits import Limits
 from anywire.wire.message import Request, Response, create_notification
-from anywire.wire.value import decode_value
 
 __all__ = ("INITIALIZED", "Handshake")
 
@@ -89,7 +89,7 @@ def _session_of(expected: Expected) -> HttpSession:
     if not isinstance(expected.reply, Response):
         return NO_SESSION
     try:
-        revision = decode_value(expected.reply.result, InitializeResult).protocol_version
+        revision = read(expected.reply.result, InitializeResult).protocol_version
     except msgspec.MsgspecError:
         revision = None
     return HttpSession(expected.session_id, revision)

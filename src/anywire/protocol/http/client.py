@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Final
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from anywire.protocol.features import Feature, has
 from anywire.protocol.http.media import EVENT_STREAM, JSON, media_type
 
 __all__ = (
@@ -26,8 +27,6 @@ __all__ = (
 
 _MAX_REDIRECTS: Final = 5
 _HTML: Final = "text/html"
-#: Revisions since which every request names the version.
-_VERSION_HEADER_SINCE: Final = "2025-06-18"
 _NOT_IN_A_HEADER: Final = re.compile(r"[\0-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -79,7 +78,7 @@ def request_headers(
         headers["Accept"] = EVENT_STREAM
     if session_id is not None:
         headers["Mcp-Session-Id"] = session_id
-    if revision is not None and revision >= _VERSION_HEADER_SINCE:
+    if revision is not None and has(Feature.HTTP_VERSION_HEADER, revision):
         headers["MCP-Protocol-Version"] = revision
     if last_event_id:
         headers["Last-Event-ID"] = last_event_id

@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from anywire.protocol.features import Feature, has
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import EVENT_STREAM, JSON, accepts, media_type
 from anywire.protocol.revisions import BATCH_REVISION, MCP_PROTOCOL_VERSIONS
@@ -60,7 +61,6 @@ VERSION_HEADER: Final = "mcp-protocol-version"
 LAST_EVENT_HEADER: Final = "last-event-id"
 #: What a client that names no version is taken to speak.
 _UNNAMED_VERSION: Final = "2025-03-26"
-_PRIMING_SINCE: Final = "2025-11-25"
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -189,8 +189,7 @@ def _check_delete(head: Head) -> Reject | EndSession:
 
 def _is_primed(head: Head) -> bool:
     """Clients of older revisions take an event without data for a message, newer ones know no ids."""
-    version = head.headers.get(VERSION_HEADER, "")
-    return version >= _PRIMING_SINCE and version in MCP_PROTOCOL_VERSIONS
+    return has(Feature.HTTP_PRIMING, head.headers.get(VERSION_HEADER))
 
 
 def read_post(head: Head, body: bytes, *, serves: Callable[[str], bool], limits: Limits) -> PostVerdict:
@@ -207,7 +206,9 @@ def read_post(head: Head, body: bytes, *, serves: Callable[[str], bool], limits:
     wrong = _wrong_version(head)
     if wrong is not None:
         return wrong
-    if isinstance(message, Batch) and head.headers.get(VERSION_HEADER, _UNNAMED_VERSION) != BATCH_REVISION:
+    if isinstance(message, Batch) and not has(
+        Feature.BATCHES, head.headers.get(VERSION_HEADER, _UNNAMED_VERSION)
+    ):
         return reject(400, f"Invalid Request: batches are part of revision {BATCH_REVISION} only")
     if not head.session_id:
         return _no_session()

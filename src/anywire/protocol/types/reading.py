@@ -62,7 +62,7 @@ def read(raw: bytes | Raw, type: type[S]) -> S:
     """
     try:
         value = decode_value(raw, type, _decoder(type))
-    except msgspec.ValidationError:
+    except msgspec.MsgspecError:
         value = _read_loosely(raw, type)
     if isinstance(value, Received):
         vars(value)["raw"] = bytes(raw)
