@@ -15,7 +15,7 @@ from anywire.doctor.http_check import HTTP_CHECKS
 from anywire.doctor.http_examine import examine_url
 from anywire.doctor.patience import Patience
 from anywire.errors import ConfigError
-from anywire.server.session import SERVED_METHODS
+from anywire.server.methods.table import METHODS
 from anywire.transport.asgi_host import AsgiHost, bind
 from anywire.transport.http_server import HttpListener
 from tests.cli.servers.http import reached, unreached
@@ -108,7 +108,7 @@ async def test_a_server_of_anywire_is_healthy_over_http() -> None:
         """Shout."""
         return text.upper()
 
-    listener = HttpListener(server.accept, SERVED_METHODS.__contains__, path="/mcp")
+    listener = HttpListener(server.accept, METHODS.__contains__, path="/mcp")
     opened = bind("127.0.0.1", 0)
     url = f"http://127.0.0.1:{opened.getsockname()[1]}/mcp"
     serving = asyncio.create_task(AsgiHost(listener, listener.close).serve(opened))

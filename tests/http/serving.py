@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 import uvicorn
 from uvicorn.server import ServerState
 
-from anywire.server.session import SERVED_METHODS
+from anywire.server.methods.table import METHODS
 from anywire.transport.asgi_host import bind
 from anywire.transport.contract import Accept
 from anywire.transport.http_server import HttpListener
@@ -97,7 +97,7 @@ def listener_of(
     """Return the application of a server, with limits of its own."""
 
     def serves(method: str) -> bool:
-        return serves_all or method in SERVED_METHODS
+        return serves_all or method in METHODS
 
     return HttpListener(accept, serves, path=path, limits=limits)
 

@@ -11,7 +11,7 @@ import pytest
 
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
-from anywire.server.session import SERVED_METHODS
+from anywire.server.methods.table import METHODS
 from anywire.transport.http_server import HttpListener
 from tests.http.raw import BOTH, Caller, ask, call, connection, initialize, note, text_of
 from tests.http.serving import QUICK, listener_of, on_socket
@@ -376,7 +376,7 @@ async def test_a_server_for_all_addresses_takes_every_host_but_no_foreign_origin
     """It cannot know its names; a page of another one is still no business of it."""
     tools = Tools()
     guard = Guard.for_bind("0.0.0.0")
-    app = HttpListener(tools.accept, SERVED_METHODS.__contains__, guard=guard, path="/mcp", limits=QUICK)
+    app = HttpListener(tools.accept, METHODS.__contains__, guard=guard, path="/mcp", limits=QUICK)
     async with on_socket(app) as origin:
         caller = Caller(f"{origin}/mcp")
         await caller.initialize()

@@ -35,7 +35,7 @@ def reporting() -> Server:
     @server.tool
     def steps_in_thread(count: int, ctx: Context) -> str:
         for number in range(count):
-            ctx.progress_from_thread(number)
+            ctx.from_thread(ctx.progress(number))
         return "done"
 
     @server.tool
@@ -45,7 +45,7 @@ def reporting() -> Server:
 
     @server.tool
     def says_in_thread(ctx: Context) -> str:
-        ctx.log_from_thread("error", "from a thread", "worker")
+        ctx.from_thread(ctx.log("error", "from a thread", "worker"))
         return "said"
 
     return server

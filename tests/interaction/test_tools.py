@@ -231,7 +231,7 @@ async def test_a_result_that_has_no_json_is_that_call_alone(how: str) -> None:
         make_in_task if how == "task" else make,
     )
     if how == "inline":
-        server.tools.clear()
+        server.remove_tool(next(iter(server.tools)))
         server.tool(inline=True)(make)
     async with talk(server) as peer:
         await peer.call(1, next(iter(server.tools)))

@@ -72,7 +72,7 @@ def test_a_server_keeps_what_the_client_says_of_itself() -> None:
 
     assert conversation.revision == "2025-06-18"
     assert conversation.client_info == Implementation("host", "2")
-    assert conversation.client_capabilities == b'{"roots": {}}'
+    assert conversation.client_capabilities.raw == b'{"roots": {}}'
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_member_that_is_unusable_costs_no_other(info: bytes) -> None:
     result = json.loads(conversation.initialize(params, IDENTITY))
 
     assert result["protocolVersion"] == "2024-11-05"
-    assert conversation.client_capabilities == b'{"roots":{}}'
+    assert conversation.client_capabilities.raw == b'{"roots":{}}'
     assert conversation.client_info == Implementation()
 
 
@@ -141,7 +141,7 @@ def test_a_handshake_may_be_repeated() -> None:
 
     assert conversation.revision == "2025-03-26"
     assert conversation.client_info == Implementation()
-    assert conversation.client_capabilities == b"{}"
+    assert conversation.client_capabilities.raw == b"{}"
 
 
 @given(
@@ -195,7 +195,7 @@ def test_both_sides_agree(version: str) -> None:
 
     assert client.revision == server.revision == version
     assert server.client_info == Implementation("host", "2")
-    assert server.client_capabilities == b'{"roots":{}}'
+    assert server.client_capabilities.raw == b'{"roots":{}}'
     assert client.server is not None
     assert client.server.server_info == IDENTITY.info
     assert bytes(client.server.capabilities) == b'{"tools":{}}'

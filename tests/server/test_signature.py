@@ -19,6 +19,7 @@ import pytest
 
 from anywire import Context, Server
 from anywire.errors import ConfigError
+from anywire.server.catalogue import Offer
 from anywire.server.signature import read_signature
 from anywire.wire.codec import decode_value
 
@@ -476,7 +477,7 @@ def test_a_listing_has_what_the_decorator_says() -> None:
     def silent() -> None:
         """Not this."""
 
-    listings = json.loads(server.tools_list)["tools"]
+    listings = json.loads(server.catalogue.page(Offer.TOOLS, None))["tools"]
     assert listings[0] == {
         "name": "n",
         "title": "T",
@@ -498,7 +499,7 @@ def test_null_arguments_are_none() -> None:
 
     tool = server.tools["function"]
     for raw in (b"null", b"{}", b'{"b":2}'):
-        assert tool.call(tool.read_arguments(raw), lambda: NOT_GIVEN) == 1
+        assert tool.handler.call(tool.read_arguments(raw), lambda: NOT_GIVEN) == 1
 
 
 def test_a_path_is_a_string_that_becomes_a_path() -> None:

@@ -72,11 +72,11 @@ def run(options: argparse.Namespace) -> int:
 def _serve_http(options: argparse.Namespace) -> int:
     from anywire.bridge.endpoint import HttpAddress
     from anywire.cli.load import load_server
-    from anywire.server.session import SERVED_METHODS
+    from anywire.server.methods.table import METHODS
     from anywire.transport.asgi_host import split_address
 
     server = load_server(options.target)
     host, port = split_address(options.http or options.sse)
     path = "/sse" if options.sse else "/" + options.path.lstrip("/")
     address = HttpAddress(host, port, path, old=options.sse is not None)
-    return listen(options, address, server.accept, serves=SERVED_METHODS.__contains__, close=server.close)
+    return listen(options, address, server.accept, serves=METHODS.__contains__, close=server.close)

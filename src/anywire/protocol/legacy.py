@@ -15,6 +15,7 @@ from anywire.protocol.revisions import (
     null_id,
 )
 from anywire.protocol.types.initialize import (
+    ClientCapabilities,
     Implementation,
     InitializeParams,
     InitializeResult,
@@ -63,15 +64,15 @@ class ServerConversation(_Conversation):
         super().__init__()
         #: Who the client says it is.
         self.client_info = Implementation()
-        #: The client's capabilities, raw JSON.
-        self.client_capabilities = b"{}"
+        #: What the client can do.
+        self.client_capabilities = ClientCapabilities()
 
     def initialize(self, params: bytes | None, identity: ServerIdentity) -> bytes:
         """Agree on a revision and return the raw result of `initialize`; bad params do not matter."""
         client = _read_params(params or b"{}")
         self.revision = negotiate_protocol_version(client.protocol_version)
         self.client_info = client.client_info
-        self.client_capabilities = bytes(client.capabilities)
+        self.client_capabilities = _read_capabilities(client.capabilities)
         result = InitializeResult(
             protocol_version=self.revision,
             capabilities=Raw(encode_value(identity.capabilities)),
@@ -113,3 +114,10 @@ def _read_params(params: bytes) -> InitializeParams:
         return read(params, InitializeParams)
     except msgspec.MsgspecError:
         return InitializeParams()
+
+
+def _read_capabilities(raw: Raw) -> ClientCapabilities:
+    try:
+        return read(raw, ClientCapabilities)
+    except msgspec.MsgspecError:
+        return ClientCapabilities()

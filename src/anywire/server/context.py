@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
 
-from anywire.protocol.types.initialize import Implementation
+from msgspec import UNSET
+
+from anywire.protocol.types.content import ContentBlock, TextContent
+from anywire.protocol.types.initialize import ClientCapabilities, Implementation
 from anywire.protocol.types.logging import LogLevel
+from anywire.protocol.types.roots import Root
+from anywire.protocol.types.sampling import (
+    CreateMessageParams,
+    CreateMessageResult,
+    ModelPreferences,
+    SamplingMessage,
+    ToolChoice,
+)
+from anywire.protocol.types.tools import Tool
+from anywire.server.asking import ask_form, ask_model, ask_roots, ask_url
 from anywire.server.exchange import Exchange
+from anywire.server.form import Answer, read_form
 
 __all__ = ("Context",)
 
+T = TypeVar("T")
+
 
 class Context:
-    """The request a handler is serving: whose it is, and what can be said about it meanwhile.
+    """The request a handler is serving: whose it is, and what can be said and asked meanwhile.
 
-    A handler gets one for a parameter annotated `Context`, whatever its name.  In a handler that
-    runs in a worker thread, use the methods that end in `_from_thread`.
+    A handler gets one for a parameter annotated `Context`, whatever its name.  A handler that runs in
+    a worker thread passes what it wants awaited to `from_thread`.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -32,6 +50,11 @@ class Context:
         return self._exchange.client
 
     @property
+    def client_capabilities(self) -> ClientCapabilities:
+        """What the client says it can do."""
+        return self._exchange.client_capabilities
+
+    @property
     def revision(self) -> str | None:
         """The protocol revision of the conversation, None before `initialize`."""
         return self._exchange.revision
@@ -40,6 +63,16 @@ class Context:
     def meta(self) -> bytes:
         """The request's `_meta`, raw JSON, `{}` where it has none."""
         return self._exchange.meta
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Yours to fill: what all handlers of this conversation share, until it ends."""
+        return self._exchange.state
+
+    @property
+    def lifespan(self) -> Any:
+        """What the server's `lifespan` gave; None where it has none."""
+        return self._exchange.service.lifespan_value
 
     @property
     def cancelled(self) -> bool:
@@ -51,6 +84,8 @@ class Context:
         """Why the client withdrew the request; empty while it has not."""
         return self._exchange.cancel_reason
 
+    # Saying.
+
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Report progress, if the client asked for it.  `progress` must grow from call to call."""
         await self._exchange.progress(progress, total, message)
@@ -59,14 +94,99 @@ class Context:
         """Send a log message to the client, if it is of the level that the client asked for."""
         await self._exchange.log(level, data, logger)
 
-    def progress_from_thread(
-        self, progress: float, total: float | None = None, message: str | None = None
-    ) -> None:
-        """As `progress`, from a handler's worker thread; returns when it has been sent."""
-        report = self._exchange.progress(progress, total, message)
-        asyncio.run_coroutine_threadsafe(report, self._exchange.loop).result()
+    # Asking.
 
-    def log_from_thread(self, level: LogLevel, data: object, logger: str | None = None) -> None:
-        """As `log`, from a handler's worker thread; returns when it has been sent."""
-        entry = self._exchange.log(level, data, logger)
-        asyncio.run_coroutine_threadsafe(entry, self._exchange.loop).result()
+    async def sample(
+        self,
+        messages: str | ContentBlock | Sequence[SamplingMessage],
+        *,
+        max_tokens: int = 1024,
+        system_prompt: str | None = None,
+        temperature: float | None = None,
+        stop_sequences: Sequence[str] | None = None,
+        preferences: ModelPreferences | None = None,
+        include_context: Literal["none", "thisServer", "allServers"] | None = None,
+        tools: Sequence[Tool] | None = None,
+        tool_choice: ToolChoice | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> CreateMessageResult:
+        """Ask the client's model; a text or a block is one message of the user's.
+
+        `timeout` is in seconds (default: `Limits.input_seconds`, since a person may be asked first).
+        Raises `CapabilityMissing` for a client that has none to ask, `PeerError` when it refuses,
+        `DeadlineExceeded`, or the error with which the wire ended.
+        """
+        params = CreateMessageParams(
+            messages=_sampling_messages(messages),
+            max_tokens=max_tokens,
+            system_prompt=UNSET if system_prompt is None else system_prompt,
+            temperature=UNSET if temperature is None else temperature,
+            stop_sequences=UNSET if stop_sequences is None else list(stop_sequences),
+            model_preferences=UNSET if preferences is None else preferences,
+            include_context=UNSET if include_context is None else include_context,
+            tools=UNSET if tools is None else list(tools),
+            tool_choice=UNSET if tool_choice is None else tool_choice,
+            metadata=UNSET if metadata is None else dict(metadata),
+        )
+        return await ask_model(self._exchange, params, timeout)
+
+    @overload
+    async def elicit(self, message: str, form: type[T], *, timeout: float | None = None) -> Answer[T]: ...
+
+    @overload
+    async def elicit(
+        self, message: str, form: dict[str, Any], *, timeout: float | None = None
+    ) -> Answer[dict[str, Any]]: ...
+
+    async def elicit(
+        self, message: str, form: type[Any] | dict[str, Any], *, timeout: float | None = None
+    ) -> Answer[Any]:
+        """Ask the client's user to fill in a form.
+
+        `form` is a type whose members are texts, numbers, booleans or choices (the answer's `content` is
+        one), or the JSON Schema of one (then it is a dictionary).  Raises what `sample` raises, and
+        `RemoteProtocolError` for an answer that does not fit.
+        """
+        return await ask_form(self._exchange, message, read_form(form), timeout)
+
+    async def elicit_url(
+        self, message: str, url: str, elicitation_id: str, *, timeout: float | None = None
+    ) -> Answer[None]:
+        """Ask the client's user to visit an address (2025-11-25).
+
+        The answer says whether the user agreed to; `Server.elicitation_complete` tells the client later
+        that what was to be done there is done.  Raises what `sample` raises.
+        """
+        return await ask_url(self._exchange, message, url, elicitation_id, timeout)
+
+    async def roots(self, *, timeout: float | None = None) -> Sequence[Root]:
+        """Ask which folders the client lets the server work in.  Raises what `sample` raises."""
+        return await ask_roots(self._exchange, timeout)
+
+    def detach(self) -> None:
+        """Let go of the connection that waits for this answer, where a wire has one for each call.
+
+        For long calls over HTTP: the client comes back for the answer by itself.  Elsewhere nothing
+        happens.
+        """
+        self._exchange.detach()
+
+    def from_thread(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Await one of the methods above in a handler's worker thread: `from_thread(context.progress(1))`.
+
+        Returns what it returns and raises what it raises, `concurrent.futures.CancelledError` once the
+        client has withdrawn the request.
+        """
+        owned = self._exchange.owned(coroutine)
+        return asyncio.run_coroutine_threadsafe(owned, self._exchange.loop).result()
+
+
+def _sampling_messages(
+    messages: str | ContentBlock | Sequence[SamplingMessage],
+) -> Sequence[SamplingMessage]:
+    if isinstance(messages, str):
+        return [SamplingMessage("user", TextContent(messages))]
+    if isinstance(messages, Sequence):
+        return messages
+    return [SamplingMessage("user", messages)]

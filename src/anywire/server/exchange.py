@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from anywire.errors import TransportClosed
+from anywire.errors import SessionError, TransportClosed
 from anywire.protocol.legacy import ServerConversation
-from anywire.protocol.types.initialize import Implementation
-from anywire.protocol.types.logging import LogLevel, is_logged
-from anywire.transport.contract import Transport
+from anywire.protocol.types.initialize import ClientCapabilities, Implementation
+from anywire.protocol.types.logging import LogLevel, LogMessageParams, is_logged
+from anywire.session.caller import Caller
+from anywire.transport.contract import Detachable, Transport
 from anywire.wire.codec import decode_value, encode_value
+from anywire.wire.limits import Limits
 from anywire.wire.message import Notification, id_key
 
+if TYPE_CHECKING:
+    from anywire.server.service import Service
+
 __all__ = ("Conversing", "Exchange")
+
+
+T = TypeVar("T")
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -30,19 +39,17 @@ class _Progress(msgspec.Struct, omit_defaults=True, rename="camel"):
     message: str | None = None
 
 
-class _LogMessage(msgspec.Struct, omit_defaults=True):
-    level: LogLevel
-    data: object
-    logger: str | None = None
-
-
 class Conversing(Protocol):
     """What an exchange needs of the session that it is a part of."""
 
     transport: Transport
+    service: Service
     conversation: ServerConversation
+    caller: Caller
     loop: asyncio.AbstractEventLoop
+    limits: Limits
     log_level: LogLevel
+    state: dict[str, Any]
 
 
 class Exchange:
@@ -51,11 +58,24 @@ class Exchange:
     Nothing is sent for it after its answer, or once it has been cancelled.
     """
 
-    __slots__ = ("_session", "_token", "cancel_reason", "cancelled", "done", "id", "key", "meta", "task")
+    __slots__ = (
+        "_asking",
+        "_session",
+        "_token",
+        "cancel_reason",
+        "cancelled",
+        "done",
+        "id",
+        "key",
+        "meta",
+        "task",
+    )
 
     def __init__(self, session: Conversing, id: bytes, meta: bytes) -> None:
         self._session = session
         self._token: bytes | UnsetType | None = UNSET
+        # What a handler in a thread waits for on the loop.
+        self._asking: set[asyncio.Task[Any]] = set()
         #: The request's id, raw JSON ...
         self.id = id
         #: ... and as a key of tables.
@@ -87,6 +107,26 @@ class Exchange:
         return self._session.conversation.revision
 
     @property
+    def client_capabilities(self) -> ClientCapabilities:
+        """What the client can do."""
+        return self._session.conversation.client_capabilities
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        return self._session.limits
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the program keeps for the conversation."""
+        return self._session.state
+
+    @property
+    def service(self) -> Service:
+        """The server."""
+        return self._session.service
+
+    @property
     def progress_token(self) -> bytes | None:
         """The token under which the client wants progress, raw JSON, or None."""
         if isinstance(self._token, UnsetType):
@@ -101,8 +141,9 @@ class Exchange:
         """The client has withdrawn the request: stop its handler."""
         self.cancelled = True
         self.cancel_reason = reason
-        if self.task is not None:
-            self.task.cancel(reason)
+        for task in (self.task, *self._asking):
+            if task is not None:
+                task.cancel(reason)
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Report progress on the request, if the client wants to hear of it."""
@@ -113,7 +154,36 @@ class Exchange:
     async def log(self, level: LogLevel, data: object, logger: str | None) -> None:
         """Send a log message on behalf of the request, if the client wants messages of that level."""
         if is_logged(level, self._session.log_level):
-            await self._notify("notifications/message", _LogMessage(level, data, logger))
+            await self._notify("notifications/message", LogMessageParams(level, data, logger or UNSET))
+
+    async def request(self, method: str, params: msgspec.Struct | None, timeout: float) -> bytes:
+        """Ask the client on behalf of the request; return the raw result.
+
+        Raises `SessionError` after the answer; else what `Caller.request` raises.
+        """
+        if self.done or self.cancelled:
+            raise SessionError("the request that this was asked for is over")
+        raw = None if params is None else encode_value(params)
+        return await self._session.caller.request(method, raw, timeout=timeout, related=self.id)
+
+    def detach(self) -> None:
+        """Let the wire rest until the answer, where it can."""
+        transport = self._session.transport
+        if isinstance(transport, Detachable):
+            transport.detach(self.id)
+
+    async def owned(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Await something in a task of its own that ends with the request at the latest."""
+        task = asyncio.current_task()
+        assert task is not None
+        if self.cancelled:
+            coroutine.close()
+            raise asyncio.CancelledError(self.cancel_reason)
+        self._asking.add(task)
+        try:
+            return await coroutine
+        finally:
+            self._asking.discard(task)
 
     async def _notify(self, method: str, params: msgspec.Struct) -> None:
         if self.done or self.cancelled or self._session.transport.closed:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from anywire.errors import ConfigError
 from anywire.server.context import Context
 from anywire.server.signature import Signature, read_signature
 from anywire.wire.codec import decode_value
 
-__all__ = ("Handler", "How", "Served", "make_handler")
+__all__ = ("Handler", "How", "Served", "check_options", "make_handler")
 
 
 class How(Enum):
@@ -63,6 +64,10 @@ class Handler(msgspec.Struct, frozen=True):
     how: How
     call: Callable[[Any, Callable[[], Context]], Any]
 
+    def describe(self, given: str | None) -> str | UnsetType:
+        """Return the description of a listing: the one that was given, else the docstring's."""
+        return (self.signature.description if given is None else given) or UNSET
+
     def whole(self, arguments: object) -> Any:
         """Return what `call` takes, for a function that wants all arguments as one value."""
         return SimpleNamespace(**{self.signature.fields[0]: arguments})
@@ -100,11 +105,16 @@ def make_handler(
         getattr(function, "__call__", None)  # noqa: B004 an object with an async __call__ is a handler as well
     )
     if is_async and inline:
-        raise ConfigError(
-            f"{kind} {name}: inline=True is for plain functions; a coroutine runs in a task"
-        )
+        raise ConfigError(f"{kind} {name}: inline=True is for plain functions; a coroutine runs in a task")
     signature = read_signature(function, Context, kind, strict=strict)
     if whole and len(signature.fields) != 1:
         raise ConfigError(f"{kind} {name}: with a schema of its own it takes one parameter, all arguments")
     how = How.TASK if is_async else How.INLINE if inline else How.THREAD
     return Handler(name, signature, how, signature.caller(function))
+
+
+def check_options(options: Mapping[str, Any], known: type) -> None:
+    """Raise `TypeError` for an option that is not among the keys of a `TypedDict`."""
+    unknown = ", ".join(sorted(options.keys() - known.__annotations__.keys()))
+    if unknown:
+        raise TypeError(f"unknown option: {unknown}")

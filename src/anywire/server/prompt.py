@@ -6,7 +6,7 @@ Specification: MCP `server/prompts`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 from msgspec import UNSET
@@ -14,7 +14,7 @@ from msgspec import UNSET
 from anywire.protocol.types.content import UnknownContent
 from anywire.protocol.types.icons import Icon
 from anywire.protocol.types.prompts import GetPromptResult, Prompt, PromptArgument, PromptMessage
-from anywire.server.handler import Handler, make_handler
+from anywire.server.handler import Handler, check_options, make_handler
 from anywire.server.media import fit_block
 from anywire.server.result import BLOCKS, blocks_of
 from anywire.wire.codec import encode_value
@@ -22,15 +22,15 @@ from anywire.wire.codec import encode_value
 __all__ = ("PromptOptions", "RegisteredPrompt", "register_prompt")
 
 
-class PromptOptions(msgspec.Struct, frozen=True, kw_only=True):
+class PromptOptions(TypedDict, total=False):
     """What `@server.prompt` can be told about a prompt; see there."""
 
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    icons: list[Icon] | None = None
-    meta: dict[str, Any] | None = None
-    inline: bool = False
+    name: str | None
+    title: str | None
+    description: str | None
+    icons: list[Icon] | None
+    meta: dict[str, Any] | None
+    inline: bool
 
 
 class RegisteredPrompt(msgspec.Struct, frozen=True):
@@ -64,21 +64,22 @@ class RegisteredPrompt(msgspec.Struct, frozen=True):
 
 def register_prompt(function: Callable[..., Any], options: PromptOptions) -> RegisteredPrompt:
     """Make a prompt of a function.  Raises `ConfigError` when it cannot serve as one."""
-    handler = make_handler(function, "prompt", options.name, inline=options.inline, strict=False)
+    check_options(options, PromptOptions)
+    inline = options.get("inline", False)
+    handler = make_handler(function, "prompt", options.get("name"), inline=inline, strict=False)
     schema = handler.signature.schema
     required = schema.get("required", ())
     arguments = [
         PromptArgument(name, description=property.get("description", UNSET), required=name in required)
         for name, property in schema.get("properties", {}).items()
     ]
-    described = options.description if options.description is not None else handler.signature.description
     listing = Prompt(
         name=handler.name,
-        title=options.title or UNSET,
-        description=described or UNSET,
+        title=options.get("title") or UNSET,
+        description=handler.describe(options.get("description")),
         arguments=arguments or UNSET,
-        icons=options.icons or UNSET,
-        meta=options.meta or UNSET,
+        icons=options.get("icons") or UNSET,
+        meta=options.get("meta") or UNSET,
     )
     return RegisteredPrompt(listing, handler)
 

@@ -5,8 +5,8 @@ Specification: MCP `server/resources`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypedDict
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -24,25 +24,25 @@ from anywire.protocol.types.resources import (
 )
 from anywire.protocol.uri_template import TemplateError, UriTemplate
 from anywire.server.foreign import write_value
-from anywire.server.handler import Handler, make_handler
+from anywire.server.handler import Handler, check_options, make_handler
 from anywire.server.media import block_of_image, is_image, media_type
 from anywire.wire.codec import encode_value
 
 __all__ = ("Reading", "RegisteredResource", "RegisteredTemplate", "ResourceOptions", "register_resource")
 
 
-class ResourceOptions(msgspec.Struct, frozen=True, kw_only=True):
+class ResourceOptions(TypedDict, total=False):
     """What `@server.resource` can be told about a resource; see there."""
 
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    mime_type: str | None = None
-    size: int | None = None
-    annotations: Annotations | None = None
-    icons: list[Icon] | None = None
-    meta: dict[str, Any] | None = None
-    inline: bool = False
+    name: str | None
+    title: str | None
+    description: str | None
+    mime_type: str | None
+    size: int | None
+    annotations: Annotations | None
+    icons: list[Icon] | None
+    meta: dict[str, Any] | None
+    inline: bool
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -79,8 +79,8 @@ class Reading(msgspec.Struct, frozen=True):
             case bytes() | bytearray():
                 kind = self.mime_type or media_type(bytes(output))
                 return [BlobResourceContents.from_bytes(self.uri, bytes(output), kind)]
-            case list() | tuple() if any(_is_contents(item) for item in output):  # pyright: ignore[reportUnknownVariableType] a handler's own list
-                return [each for item in output for each in self._contents(item)]  # pyright: ignore[reportUnknownVariableType]
+            case list() | tuple() if _holds_contents(items := list[Any](output)):
+                return [each for item in items for each in self._contents(item)]
             case _ if is_image(output):
                 image = block_of_image(output)
                 return [BlobResourceContents(self.uri, image.data, image.mime_type)]
@@ -89,8 +89,8 @@ class Reading(msgspec.Struct, frozen=True):
                 return [TextResourceContents(self.uri, text, self.mime_type or "application/json")]
 
 
-def _is_contents(value: object) -> bool:
-    return isinstance(value, TextResourceContents | BlobResourceContents)
+def _holds_contents(values: Iterable[object]) -> bool:
+    return any(isinstance(value, TextResourceContents | BlobResourceContents) for value in values)
 
 
 class RegisteredResource(msgspec.Struct, frozen=True):
@@ -124,26 +124,28 @@ def register_resource(
 
     Raises `ConfigError` when that cannot be.
     """
-    handler = make_handler(function, "resource", options.name, inline=options.inline, strict=False)
+    check_options(options, ResourceOptions)
+    inline = options.get("inline", False)
+    handler = make_handler(function, "resource", options.get("name"), inline=inline, strict=False)
     try:
         template = UriTemplate(uri)
         template.refuse_ambiguity()
     except TemplateError as error:
         raise ConfigError(f"resource {handler.name}: {error}") from error
     _match_parameters(template, handler)
-    described = options.description if options.description is not None else handler.signature.description
     common: dict[str, Any] = {
-        "title": options.title or UNSET,
-        "description": described or UNSET,
-        "mime_type": options.mime_type or UNSET,
-        "annotations": options.annotations or UNSET,
-        "icons": options.icons or UNSET,
-        "meta": options.meta or UNSET,
+        "title": options.get("title") or UNSET,
+        "description": handler.describe(options.get("description")),
+        "mime_type": options.get("mime_type") or UNSET,
+        "annotations": options.get("annotations") or UNSET,
+        "icons": options.get("icons") or UNSET,
+        "meta": options.get("meta") or UNSET,
     }
     if template.variables:
         return RegisteredTemplate(ResourceTemplate(uri, handler.name, **common), template, handler)
-    size = UNSET if options.size is None else options.size
-    return RegisteredResource(Resource(uri, handler.name, size=size, **common), handler)
+    size = options.get("size")
+    listing = Resource(uri, handler.name, size=UNSET if size is None else size, **common)
+    return RegisteredResource(listing, handler)
 
 
 def _match_parameters(template: UriTemplate, handler: Handler) -> None:

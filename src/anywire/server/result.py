@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
-import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from anywire.protocol.types.content import (
     AudioContent,
@@ -138,7 +137,7 @@ def blocks_of(value: object) -> list[ContentBlock]:
             items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType] a handler's own
             if any(_is_content(item) and item is not None for item in items):
                 return [block for item in items for block in blocks_of(item)]
-            return [TextContent(encode_value(value, write_value).decode())]
+            return [TextContent(encode_value(items, write_value).decode())]
         case _ if is_image(value):
             return [block_of_image(value)]
         case _:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
-import msgspec
+from msgspec import UNSET
 
-from anywire.errors import ConfigError
 from anywire.protocol.legacy import ServerIdentity
-from anywire.protocol.types.initialize import Implementation, ServerCapabilities, ToolsCapability
-from anywire.protocol.types.tools import Tool
-from anywire.server.session import SERVED_METHODS, ServerSession
+from anywire.protocol.types.icons import Icon
+from anywire.protocol.types.initialize import Implementation
+from anywire.server.catalogue import Catalogue, Offer
+from anywire.server.completing import register_completion
+from anywire.server.lifespan import Lifespan, LifespanFunction
+from anywire.server.methods.table import METHODS
+from anywire.server.prompt import PromptOptions, register_prompt
+from anywire.server.resource import ResourceOptions, register_resource
+from anywire.server.session import ServerSession
 from anywire.server.threads import DaemonThreads
-from anywire.server.tool import RegisteredTool, register
+from anywire.server.tool import RegisteredTool, ToolOptions, register_tool
 from anywire.transport.contract import Transport
 from anywire.transport.run_process import run_process
-from anywire.wire.codec import encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -47,83 +51,161 @@ class Server:
         *,
         title: str | None = None,
         instructions: str | None = None,
+        description: str | None = None,
+        website_url: str | None = None,
+        icons: list[Icon] | None = None,
+        lifespan: LifespanFunction | None = None,
+        page_size: int | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        info = Implementation(name, version, title or msgspec.UNSET)
-        capabilities = ServerCapabilities(tools=ToolsCapability(list_changed=False), logging={})
-        #: What every client is told on `initialize`.
-        self.identity = ServerIdentity(info, capabilities, instructions)
-        #: The tools by name; add to it with `tool`.
-        self.tools: dict[str, RegisteredTool] = {}
+        """Make a server without anything to offer yet.
+
+        `lifespan` is called without arguments and gives an asynchronous context manager: entered before
+        the first conversation, left after the last; handlers find what it gives as `Context.lifespan`.
+        `page_size` is how many tools, resources or prompts a client is told at once (None: all).
+        """
+        self._info = Implementation(
+            name,
+            version,
+            title=title or UNSET,
+            description=description or UNSET,
+            website_url=website_url or UNSET,
+            icons=icons or UNSET,
+        )
+        self._instructions = instructions
+        #: What the server offers.
+        self.catalogue = Catalogue(page_size, self._tell_changed)
         self._limits = limits
+        self._lifespan = Lifespan(lifespan)
         self._threads = DaemonThreads(limits.worker_threads)
         self._sessions: dict[Transport, ServerSession] = {}
         self._accepted: dict[ServerSession, asyncio.Task[None]] = {}
-        self._tools_list: bytes | None = None
 
     def __repr__(self) -> str:
-        name, tools, sessions = self.identity.info.name, len(self.tools), len(self._sessions)
-        return f"<Server {name}, {tools} tools, {sessions} conversations>"
+        return f"<Server {self._info.name}: {self.catalogue!r}; {len(self._sessions)} conversations>"
+
+    @property
+    def identity(self) -> ServerIdentity:
+        """What every client is told on `initialize`."""
+        return ServerIdentity(self._info, self.catalogue.capabilities, self._instructions)
+
+    @property
+    def tools(self) -> Mapping[str, RegisteredTool]:
+        """The tools by name; add to them with `tool`, take from them with `remove_tool`."""
+        return self.catalogue.tools
+
+    @property
+    def lifespan_value(self) -> Any:
+        """What the lifespan gave, None before and after."""
+        return self._lifespan.value
+
+    # What it offers.
 
     @overload
     def tool(self, function: F, /) -> F: ...
 
     @overload
-    def tool(
-        self,
-        function: None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: dict[str, Any] | None = None,
-        inline: bool = False,
-    ) -> Callable[[F], F]: ...
+    def tool(self, function: None = None, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
 
-    def tool(
-        self,
-        function: F | None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str | None = None,
-        description: str | None = None,
-        annotations: dict[str, Any] | None = None,
-        inline: bool = False,
-    ) -> F | Callable[[F], F]:
+    def tool(self, function: F | None = None, /, **options: Unpack[ToolOptions]) -> F | Callable[[F], F]:
         """Make a function a tool; used as a decorator, with or without arguments.
 
-        Types, defaults and descriptions come from the signature and the docstring.  An `async def`
-        runs in a task of its own, a `def` in a worker thread; `inline=True` promises that a `def`
-        does not block and runs it in place.  Raises `ConfigError` for a function that cannot be
-        served, and for a name that is taken.
+        Types, defaults and descriptions come from the signature and the docstring, the schema of
+        structured results from the annotation of the result (`structured=False`: there are none).  An
+        `async def` runs in a task of its own, a `def` in a worker thread; `inline=True` promises that a
+        `def` does not block and runs it in place.  With an `input_schema` the function takes all
+        arguments as one dictionary.  Tools may be added while the server runs: clients are told.
+
+        Raises `ConfigError` for a function that cannot be served, and for a name that is taken.
         """
 
         def add(function: F) -> F:
-            tool = register(
-                function,
-                name=name,
-                title=title,
-                description=description,
-                annotations=annotations,
-                inline=inline,
-            )
-            if tool.listing.name in self.tools:
-                raise ConfigError(f"there is a tool {tool.listing.name!r} already")
-            self.tools[tool.listing.name] = tool
-            self._tools_list = None
+            self.catalogue.add(register_tool(function, options))
             return function
 
         return add if function is None else add(function)
 
-    @property
-    def tools_list(self) -> bytes:
-        """The raw result of `tools/list`: all tools on one page, in the order they were added."""
-        if self._tools_list is None:
-            listings: list[Tool] = [tool.listing for tool in self.tools.values()]
-            self._tools_list = encode_value({"tools": listings})
-        return self._tools_list
+    def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
+        """Make a function a resource: it returns text, bytes, an image, or anything that has a JSON.
+
+        Where the URI has variables (`users://{id}`, RFC 6570) it is a template, and they are the
+        function's parameters.  A function that returns None, or raises `ResourceNotFound`, says that there
+        is no such resource.  Raises `ConfigError` for a function or a URI that cannot be served.
+        """
+
+        def add(function: F) -> F:
+            self.catalogue.add(register_resource(uri, function, options))
+            return function
+
+        return add
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+
+    @overload
+    def prompt(self, function: None = None, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
+
+    def prompt(self, function: F | None = None, /, **options: Unpack[PromptOptions]) -> F | Callable[[F], F]:
+        """Make a function a prompt: it returns a text, a block, a `PromptMessage`, or a list of these.
+
+        Its parameters are the prompt's arguments, which travel as texts.  Raises `ConfigError` for a
+        function that cannot be served, and for a name that is taken.
+        """
+
+        def add(function: F) -> F:
+            self.catalogue.add(register_prompt(function, options))
+            return function
+
+        return add if function is None else add(function)
+
+    def completion(self, of: str, argument: str) -> Callable[[F], F]:
+        """Make a function complete an argument of a prompt (`of` is its name) or of a resource template.
+
+        It takes what is typed, and as a second parameter, if it wants it, a dictionary of the other
+        arguments; it returns the values to choose from.  An argument that is a `Literal` or an `Enum`
+        needs none.  Raises `ConfigError` for what is completed already.
+        """
+
+        def add(function: F) -> F:
+            self.catalogue.add_completion(register_completion(of, argument, function))
+            return function
+
+        return add
+
+    def remove_tool(self, name: str) -> None:
+        """Offer a tool no more; clients are told.  Raises `ConfigError` for an unknown name."""
+        self.catalogue.remove(Offer.TOOLS, name)
+
+    def remove_resource(self, uri: str) -> None:
+        """Offer a resource, or a template, no more.  Raises `ConfigError` for an unknown one."""
+        is_template = uri in self.catalogue.templates
+        self.catalogue.remove(Offer.TEMPLATES if is_template else Offer.RESOURCES, uri)
+
+    def remove_prompt(self, name: str) -> None:
+        """Offer a prompt no more.  Raises `ConfigError` for an unknown name."""
+        self.catalogue.remove(Offer.PROMPTS, name)
+
+    # What it tells.
+
+    def resource_updated(self, uri: str) -> None:
+        """Tell every client that subscribed to a resource that it has changed.  Callable from any thread."""
+        self._tell_all(lambda session: session.tell_updated(uri))
+
+    def elicitation_complete(self, elicitation_id: str) -> None:
+        """Tell the clients that a user has done what there was to do at an address (2025-11-25)."""
+        self._tell_all(lambda session: session.tell_elicited(elicitation_id))
+
+    def _tell_changed(self, offer: Offer) -> None:
+        self._tell_all(lambda session: session.tell_changed(offer))
+
+    def _tell_all(self, tell: Callable[[ServerSession], None]) -> None:
+        for session in list(self._sessions.values()):
+            try:
+                session.loop.call_soon_threadsafe(tell, session)
+            except RuntimeError:
+                pass  # its loop is closed, and the conversation with it
+
+    # How it is served.
 
     def accept(self, transport: Transport) -> None:
         """Serve a conversation in the background; what a `Listener` calls."""
@@ -168,9 +250,7 @@ class Server:
         from anywire.transport.http_server import HttpListener
 
         guard = Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins)
-        return HttpListener(
-            self.accept, SERVED_METHODS.__contains__, guard=guard, path=path, limits=self._limits
-        )
+        return HttpListener(self.accept, METHODS.__contains__, guard=guard, path=path, limits=self._limits)
 
     def sse_app(
         self,
@@ -222,11 +302,16 @@ class Server:
         try:
             await self._run(session)
         except (SystemExit, KeyboardInterrupt) as error:
-            _log.warning("a handler of %s ended a conversation with %r", self.identity.info.name, error)
+            _log.warning("a handler of %s ended a conversation with %r", self._info.name, error)
 
     async def _run(self, session: ServerSession) -> None:
         try:
-            await session.run()
+            await self._lifespan.enter()
+            try:
+                await session.run()
+            finally:
+                await session.close()
+                await self._lifespan.leave()
         finally:
             try:
                 await session.close()

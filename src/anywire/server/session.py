@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 
 from anywire.errors import AnywireError, Refusal, TransportClosed
+from anywire.protocol.features import Feature, has
 from anywire.protocol.legacy import ServerConversation
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
+from anywire.protocol.types.elicitation import ElicitationCompleteParams
 from anywire.protocol.types.logging import LogLevel
 from anywire.protocol.types.resources import ResourceUpdatedParams
 from anywire.server.catalogue import Offer
@@ -202,7 +204,7 @@ class ServerSession:
     def fail(self, id: bytes, code: int, message: str, data: object = None) -> None:
         """Answer a request with an error, unless it was answered or cancelled before."""
         if self._peer.respond(id):
-            error = create_error_response(None, code, message, data)
+            error = create_error_response(None, code, message, msgspec.UNSET if data is None else data)
             self._send(msgspec.structs.replace(error, id=id))
 
     def refuse(self, id: bytes, refusal: Refusal) -> None:
@@ -222,6 +224,12 @@ class ServerSession:
         if uri in self.subscriptions:
             params = encode_value(ResourceUpdatedParams(uri))
             self.caller.tell(Notification("notifications/resources/updated", params))
+
+    def tell_elicited(self, elicitation_id: str) -> None:
+        """Tell the client that its user has done what there was to do at an address."""
+        if has(Feature.ELICITATION_IDS, self.conversation.revision) and not self.transport.closed:
+            params = encode_value(ElicitationCompleteParams(elicitation_id))
+            self.caller.tell(Notification("notifications/elicitation/complete", params))
 
     def _tell_all_changed(self) -> None:
         for method in sorted(self._changed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw
 from anywire.errors import Refusal
 from anywire.protocol.types.icons import Icon
 from anywire.protocol.types.tools import Tool
-from anywire.server.handler import Handler, make_handler
+from anywire.server.handler import Handler, check_options, make_handler
 from anywire.server.output import OutputPlan, read_output
 from anywire.server.result import describe, encode_failure, encode_output
 from anywire.session.json_schema import Validator, make_validator
@@ -20,19 +20,19 @@ from anywire.wire.codec import decode_value
 __all__ = ("RegisteredTool", "ToolOptions", "register_tool")
 
 
-class ToolOptions(msgspec.Struct, frozen=True, kw_only=True):
+class ToolOptions(TypedDict, total=False):
     """What `@server.tool` can be told about a tool; see there."""
 
-    name: str | None = None
-    title: str | None = None
-    description: str | None = None
-    annotations: dict[str, Any] | None = None
-    icons: list[Icon] | None = None
-    meta: dict[str, Any] | None = None
-    inline: bool = False
-    structured: bool = True
-    input_schema: dict[str, Any] | None = None
-    output_schema: dict[str, Any] | None = None
+    name: str | None
+    title: str | None
+    description: str | None
+    annotations: dict[str, Any] | None
+    icons: list[Icon] | None
+    meta: dict[str, Any] | None
+    inline: bool
+    structured: bool
+    input_schema: dict[str, Any] | None
+    output_schema: dict[str, Any] | None
 
 
 class RegisteredTool(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class RegisteredTool(msgspec.Struct, frozen=True):
         """Decode a call's arguments.  Raises `msgspec.MsgspecError` with a text that names the field."""
         if self.validator is None:
             return self.handler.read_arguments(raw)
-        plain = decode_value(raw, dict[str, Any] | None) or {}
+        plain = decode_value(raw, dict[str, Any]) if raw != b"null" else {}
         fault = self.validator(plain)
         if fault:
             raise msgspec.ValidationError(fault)
@@ -72,18 +72,19 @@ class RegisteredTool(msgspec.Struct, frozen=True):
 
 def register_tool(function: Callable[..., Any], options: ToolOptions) -> RegisteredTool:
     """Make a tool of a function.  Raises `ConfigError` when it cannot serve as one."""
-    own_schema = options.input_schema
-    handler = make_handler(function, "tool", options.name, inline=options.inline, whole=own_schema is not None)
-    plan = read_output(function, handler, options.output_schema, structured=options.structured)
-    description = options.description if options.description is not None else handler.signature.description
+    check_options(options, ToolOptions)
+    own_schema, inline = options.get("input_schema"), options.get("inline", False)
+    handler = make_handler(function, "tool", options.get("name"), inline=inline, whole=own_schema is not None)
+    structured = options.get("structured", True)
+    plan = read_output(function, handler, options.get("output_schema"), structured=structured)
     listing = Tool(
         name=handler.name,
         input_schema=handler.signature.schema if own_schema is None else own_schema,
-        description=description or UNSET,
-        title=options.title or UNSET,
-        annotations=options.annotations or UNSET,
+        description=handler.describe(options.get("description")),
+        title=options.get("title") or UNSET,
+        annotations=options.get("annotations") or UNSET,
         output_schema=UNSET if plan.schema is None else plan.schema,
-        icons=options.icons or UNSET,
-        meta=options.meta or UNSET,
+        icons=options.get("icons") or UNSET,
+        meta=options.get("meta") or UNSET,
     )
     return RegisteredTool(listing, handler, plan, None if own_schema is None else make_validator(own_schema))

@@ -7,14 +7,14 @@ schema is fetched from anywhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from anywire.errors import ConfigError
 
 __all__ = ("Validator", "make_validator")
 
 #: Says what is wrong with a value; empty: nothing.
-Validator: TypeAlias = Callable[[Any], str]
+Validator: TypeAlias = Callable[[object], str]
 
 
 def make_validator(schema: dict[str, Any]) -> Validator:
@@ -28,20 +28,22 @@ def make_validator(schema: dict[str, Any]) -> Validator:
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise ConfigError(f"this is no JSON schema that can be used: {_first_line(error)}") from error
 
-    def check(value: Any) -> str:
+    def check(value: object) -> str:
         for error in validator.iter_errors(value):
-            path = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in error.instance_path)
+            path = "".join(
+                f"[{each}]" if isinstance(each, int) else f".{each}" for each in error.instance_path
+            )
             return f"{error.message} - at `${path}`"
         return ""
 
     return check
 
 
-def _check_nothing(value: Any) -> str:
+def _check_nothing(_: object) -> str:
     return ""
 
 
-def _refuse(uri: str) -> Any:
+def _refuse(uri: str) -> NoReturn:
     raise ValueError(f"a schema on the network is not fetched: {uri}")
 
 

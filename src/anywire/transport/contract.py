@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from anywire.errors import AnywireError, TransportClosed
 from anywire.wire.message import Batch, Fault, Message
 
-__all__ = ("Accept", "Callbacks", "Listener", "Transport", "call_back", "ignore", "refuse_when_closed")
+__all__ = (
+    "Accept",
+    "Callbacks",
+    "Detachable",
+    "Listener",
+    "Transport",
+    "call_back",
+    "ignore",
+    "refuse_when_closed",
+)
 
 
 def ignore(*_: object) -> None:
@@ -71,6 +80,18 @@ class Transport(Protocol):
         """Write what was sent, end the wire, free everything.
 
         Idempotent, callable from any task, bounded in time; returns when `on_close` has fired.
+        """
+        ...
+
+
+@runtime_checkable
+class Detachable(Protocol):
+    """A transport on which each request of the peer's keeps a connection waiting for its answer."""
+
+    def detach(self, related: bytes) -> None:
+        """Let go of the connection that waits for that answer; the peer comes back for it by itself.
+
+        `related` is the raw id of the request.  Nothing happens where the peer could not.
         """
         ...
 

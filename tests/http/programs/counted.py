@@ -9,7 +9,7 @@ import json
 import os
 from typing import Any
 
-from anywire.server.session import SERVED_METHODS
+from anywire.server.methods.table import METHODS
 from anywire.transport.http_server import HttpListener
 from anywire.wire.limits import Limits
 from tests.http.programs.app import server
@@ -17,7 +17,7 @@ from tests.http.programs.app import server
 idle = float(os.environ.get("IDLE_SECONDS", "1800"))
 listener = HttpListener(
     server.accept,
-    SERVED_METHODS.__contains__,
+    METHODS.__contains__,
     path="/mcp",
     limits=Limits(session_idle_seconds=idle, sessions=100_000),
 )

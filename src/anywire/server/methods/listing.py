@@ -20,7 +20,9 @@ def list_page(session: Serving, request: Request, offer: Offer) -> None:
     """Answer a `…/list` with the page that its cursor asks for."""
     try:
         cursor = decode_value(request.params or b"{}", PaginatedParams).cursor
-        page = session.service.catalogue.page(offer, None if isinstance(cursor, msgspec.UnsetType) else cursor)
+        page = session.service.catalogue.page(
+            offer, None if isinstance(cursor, msgspec.UnsetType) else cursor
+        )
     except (msgspec.MsgspecError, CursorUnknown) as error:
         session.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
     else:

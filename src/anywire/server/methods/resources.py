@@ -1,4 +1,4 @@
-"""`resources/list`, `resources/templates/list`, `resources/read`, `resources/subscribe` and `…/unsubscribe`."""
+"""The methods of `resources/`: lists, reading, subscriptions."""
 
 from __future__ import annotations
 
