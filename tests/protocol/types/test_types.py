@@ -108,5 +108,8 @@ def test_blocks_of_kinds_not_yet_known_are_kept_as_they_came() -> None:
 def test_a_page_of_tools_keeps_each_tool_as_it_came() -> None:
     page = decode_value(b'{"tools":[{"name":7},{"name": "x"}],"nextCursor":"c"}', ListToolsResult)
 
-    assert [bytes(tool) for tool in page.tools] == [b'{"name":7}', b'{"name": "x"}']
+    assert [tool if isinstance(tool, Tool) else bytes(tool) for tool in page.tools] == [
+        b'{"name":7}',
+        b'{"name": "x"}',
+    ]
     assert page.next_cursor == "c"
