@@ -68,6 +68,12 @@ def test_structured_content_that_stands_in_a_text_as_well_is_shown_once() -> Non
     assert shown(text('{"a":1}'), structuredContent={"a": 1}) == '{\n  "a": 1\n}'
 
 
+def test_structured_content_that_only_wraps_the_text_is_not_shown() -> None:
+    """A number that a tool gave stays a number; with more than that, all is told."""
+    assert shown(text("0.25"), structuredContent={"result": 0.25}) == "0.25"
+    assert shown(text("0.25"), structuredContent={"result": 0.5}) == '0.25\n{\n  "result": 0.5\n}'
+
+
 def test_a_result_without_anything_is_nothing() -> None:
     """An empty result prints nothing."""
     assert shown() == ""

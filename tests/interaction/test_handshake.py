@@ -8,7 +8,7 @@ from anywire import Context, Server
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from tests.interaction.talk import error, in_each_revision, over_each_wire, result, talk, text
 
-CAPABILITIES = {"tools": {"listChanged": False}, "logging": {}}
+CAPABILITIES = {"tools": {"listChanged": True}, "logging": {}}
 
 
 @over_each_wire

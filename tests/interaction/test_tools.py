@@ -36,9 +36,9 @@ def shop() -> Server:
 
 @over_each_wire
 async def test_tools_are_listed_on_one_page(wire: str) -> None:
-    """All of them in the order they were added, whatever cursor comes along, and no next one."""
+    """All of them in the order they were added, and no next one; params that say nothing are none."""
     async with talk(shop(), wire) as peer:
-        odd: list[Any] = [{}, {"cursor": "x"}, {"cursor": 5}, {"cursor": None}, [], None]
+        odd: list[Any] = [{}, {"cursor": None}, [], None]
         for id, params in enumerate(odd):
             await peer.ask(id, "tools/list", params)
             listed = (await peer.receive())["result"]

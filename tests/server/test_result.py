@@ -65,7 +65,6 @@ def text(words: str) -> dict[str, str]:
         (float("nan"), "null"),
         (float("inf"), "null"),
         (True, "true"),
-        (b"ab", '"YWI="'),
         ({"a": [1, None], "é": {}}, '{"a":[1,null],"é":{}}'),
         ({"half": "\ud83d", "nan": float("nan")}, '{"half":"\ufffd","nan":null}'),
         ({1: "a"}, '{"1":"a"}'),

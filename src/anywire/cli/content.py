@@ -27,6 +27,8 @@ def result_text(result: ToolResult) -> str:
     if isinstance(structured, msgspec.UnsetType):
         return "\n".join(map(_block, blocks))
     given = result.structured
+    if _is_wrapped(blocks, given):
+        return _block(blocks[0])
     parts = [_block(block) for block in blocks if not _says(block, given)]
     # Formatted, not read and written again: numbers of any size and the order of members stay.
     return "\n".join([*parts, msgspec.json.format(bytes(structured), indent=2).decode("utf-8", "replace")])
@@ -38,9 +40,16 @@ def _says(block: dict[str, Any], structured: object) -> bool:
     if block.get("type") != "text" or not isinstance(text, str):
         return False
     try:
-        return bool(json.loads(text) == structured)
+        said = json.loads(text)
     except (ValueError, RecursionError):
         return False
+    return bool(said == structured)
+
+
+def _is_wrapped(blocks: list[dict[str, Any]], structured: object) -> bool:
+    """Say whether the structured content is nothing but the one text in a member `result`."""
+    members = members_of(structured)
+    return list(members) == ["result"] and len(blocks) == 1 and _says(blocks[0], members["result"])
 
 
 def _block(block: dict[str, Any]) -> str:

@@ -71,7 +71,10 @@ class Catalogue:
         self._ever: set[Offer] = {Offer.TOOLS}
 
     def __repr__(self) -> str:
-        return ", ".join(f"{len(table)} {offer.value}" for offer, table in self._tables.items() if table)
+        counts = {"tools": len(self._tools)} | {
+            o.value: len(table) for o, table in self._tables.items() if table
+        }
+        return ", ".join(f"{count} {kind}" for kind, count in counts.items())
 
     @property
     def tools(self) -> Mapping[str, RegisteredTool]:

@@ -79,7 +79,7 @@ class Reading(msgspec.Struct, frozen=True):
             case bytes() | bytearray():
                 kind = self.mime_type or media_type(bytes(output))
                 return [BlobResourceContents.from_bytes(self.uri, bytes(output), kind)]
-            case list() | tuple() if _holds_contents(items := list[Any](output)):
+            case list() | tuple() if _holds_contents(items := list(output)):  # pyright: ignore[reportUnknownArgumentType] of anything
                 return [each for item in items for each in self._contents(item)]
             case _ if is_image(output):
                 image = block_of_image(output)

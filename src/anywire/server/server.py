@@ -82,7 +82,7 @@ class Server:
         self._accepted: dict[ServerSession, asyncio.Task[None]] = {}
 
     def __repr__(self) -> str:
-        return f"<Server {self._info.name}: {self.catalogue!r}; {len(self._sessions)} conversations>"
+        return f"<Server {self._info.name}, {self.catalogue!r}, {len(self._sessions)} conversations>"
 
     @property
     def identity(self) -> ServerIdentity:

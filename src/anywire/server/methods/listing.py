@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import msgspec
 
-from anywire.protocol.types.pagination import PaginatedParams
 from anywire.server.catalogue import CursorUnknown, Offer
 from anywire.server.service import Serving
 from anywire.wire.codec import decode_value
@@ -16,14 +15,27 @@ from anywire.wire.message import JsonRpcErrorCode, Request
 __all__ = ("list_page",)
 
 
+class _Params(msgspec.Struct):
+    """Only the cursor matters; some clients send null for none, and arrays for no params."""
+
+    cursor: object = None
+
+
 def list_page(session: Serving, request: Request, offer: Offer) -> None:
     """Answer a `…/list` with the page that its cursor asks for."""
     try:
-        cursor = decode_value(request.params or b"{}", PaginatedParams).cursor
-        page = session.service.catalogue.page(
-            offer, None if isinstance(cursor, msgspec.UnsetType) else cursor
-        )
-    except (msgspec.MsgspecError, CursorUnknown) as error:
+        page = session.service.catalogue.page(offer, _cursor(request.params))
+    except CursorUnknown as error:
         session.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
     else:
         session.reply(request.id, page)
+
+
+def _cursor(params: bytes | None) -> str | None:
+    try:
+        cursor = decode_value(params or b"{}", _Params).cursor
+    except msgspec.MsgspecError:
+        return None
+    if cursor is not None and not isinstance(cursor, str):
+        raise CursorUnknown("a cursor is a string")
+    return cursor
