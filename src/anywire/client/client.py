@@ -24,6 +24,7 @@ from anywire.errors import (
 )
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.types.initialize import Implementation, InitializeResult
+from anywire.protocol.types.pagination import PageWalk
 from anywire.protocol.types.tools import Tool
 from anywire.session.caller import Caller, OnProgress
 from anywire.session.holding import let_go, weakly
@@ -161,15 +162,13 @@ class Client:
     async def tools(self) -> list[Tool]:
         """Return all tools, whatever the number of pages; one that cannot be read is left out and logged."""
         tools: list[Tool] = []
-        cursor: object = msgspec.UNSET
-        seen: set[object] = set()
+        walk = PageWalk()
         while True:
-            params = None if cursor is msgspec.UNSET else encode_value({"cursor": cursor})
+            params = None if walk.cursor is msgspec.UNSET else encode_value({"cursor": walk.cursor})
             page, cursor = read_tool_page(await self.request("tools/list", params), self.name)
             tools += page
-            if cursor is msgspec.UNSET or cursor in seen:
+            if not walk.advance(cursor):
                 return tools
-            seen.add(cursor)
 
     async def call_tool(
         self,
