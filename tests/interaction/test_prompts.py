@@ -242,7 +242,7 @@ def test_a_completion_takes_one_or_two_parameters() -> None:
     """And completes what is not completed yet."""
     server = desk()
     with pytest.raises(ConfigError, match="takes what is typed"):
-        server.completion("review", "style")(list)
+        server.completion("review", "style")(lambda: ["x"])
     with pytest.raises(ConfigError, match="a completion of 'code' of 'review' already"):
         server.completion("review", "code")(_many)
 
