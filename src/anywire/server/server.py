@@ -303,6 +303,8 @@ class Server:
             await self._run(session)
         except (SystemExit, KeyboardInterrupt) as error:
             _log.warning("a handler of %s ended a conversation with %r", self._info.name, error)
+        except Exception:  # noqa: BLE001 nobody else would hear of it
+            _log.exception("the lifespan of %s failed, and a conversation with it", self._info.name)
 
     async def _run(self, session: ServerSession) -> None:
         try:
