@@ -46,6 +46,7 @@ __all__ = (
     "discover_result",
     "read_envelope",
     "tag_subscription",
+    "unsupported_version",
     "write_envelope",
 )
 
@@ -83,25 +84,10 @@ class _Meta(msgspec.Struct):
 
 
 def claims_stateless(params: bytes | None) -> bool:
-    """Say whether a request belongs to this era: its `_meta` names a revision.
-
-    One that names a revision of the handshake era is a handshake-era client's own business.
-    """
+    """Say whether a request belongs to this era: its `_meta` names a revision, whichever."""
     if params is None or _VERSION_KEY not in params:
         return False
-    return _version(params) not in (None, *_HANDSHAKE)
-
-
-_HANDSHAKE: Final = FEATURES[Feature.HANDSHAKE]
-
-
-def _version(params: bytes) -> object:
-    meta = get_member(params, "_meta") or b""
-    raw = get_member(meta, PROTOCOL_VERSION_KEY)
-    try:
-        return None if raw is None else decode_value(raw, object)
-    except msgspec.MsgspecError:
-        return raw
+    return get_member(get_member(params, "_meta") or b"", PROTOCOL_VERSION_KEY) is not None
 
 
 def read_envelope(params: bytes | None) -> Envelope | EnvelopeFault:

@@ -10,7 +10,6 @@ Specification: MCP `basic/patterns/mrtr#request-state`, 2026-07-28.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 from typing import Any
@@ -66,7 +65,7 @@ def open_state(text: str, key: bytes, *, request: str, principal: str, now: floa
     """
     try:
         sealed = base64.b64decode(text.encode("ascii"), b"-_", validate=True)
-    except (binascii.Error, UnicodeEncodeError):
+    except ValueError:
         raise StateRefused("the requestState is none of this server's") from None
     tag, body = sealed[:_TAG_BYTES], sealed[_TAG_BYTES:]
     if not hmac.compare_digest(tag, _tag(body, key)):
