@@ -33,7 +33,8 @@ def meta(capabilities: object = None, **more: object) -> dict[str, Any]:
 
 async def ask(peer: ScriptedPeer, id: object, method: str, params: Any = None, **more: Any) -> None:
     """A request with its envelope."""
-    await peer.ask(id, method, {**(params or {}), "_meta": meta(**more)})
+    given: dict[str, Any] = params or {}
+    await peer.ask(id, method, {**given, "_meta": meta(**more)})
 
 
 def complete(id: object, members: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import logging
 from functools import partial
 from typing import Any
 
-from anywire.errors import LimitExceeded, Refusal
+from anywire.errors import LimitExceeded
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.server.context import Context
 from anywire.server.exchange import Exchange
@@ -93,11 +93,11 @@ def _fail(exchange: Exchange, served: Served, error: BaseException) -> None:
         exchange.fail(JsonRpcErrorCode.InternalError, f"{label} ended the server")
     elif session.is_ending and isinstance(error, asyncio.CancelledError | GeneratorExit):
         exchange.fail(JsonRpcErrorCode.InternalError, f"the call of {label} was cancelled by the server")
+    elif (refusal := exchange.refusal_of(error)) is not None:
+        exchange.refuse(refusal)
     elif (result := served.encode_failure(error)) is not None:
         _log.info("%s failed", label, exc_info=error)
         exchange.reply(result)
-    elif isinstance(error, Refusal):
-        exchange.refuse(error)
     else:
         _log.info("%s failed", label, exc_info=error)
         exchange.fail(JsonRpcErrorCode.InternalError, f"Error in {label}: {describe(error)}")

@@ -204,6 +204,10 @@ class Exchange:
         """Answer with the error of a refusal."""
         self.fail(refusal.code, refusal.message, refusal.data)
 
+    def refusal_of(self, error: BaseException) -> Refusal | None:
+        """Return the error of the request that an exception of its handler means; None: it just failed."""
+        return error if isinstance(error, Refusal) else None
+
     async def require_input(self, required: InputRequired) -> bool:
         """Get the answers that a handler wants before it is called again; False: the answer was to ask."""
         from anywire.server.question import ask_all

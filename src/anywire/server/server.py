@@ -14,7 +14,6 @@ from msgspec import UNSET
 from anywire.protocol.legacy import ServerIdentity
 from anywire.protocol.modern import ResultFrame
 from anywire.protocol.types.caching import CacheScope
-from anywire.protocol.types.icons import Icon
 from anywire.protocol.types.initialize import Implementation
 from anywire.server.catalogue import Catalogue, Offer
 from anywire.server.completing import register_completion

@@ -10,16 +10,17 @@ Specification: MCP `basic/patterns/mrtr`, 2026-07-28.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Raw
 
-from anywire.errors import DeadlineExceeded, LimitExceeded, Refusal
+from anywire.errors import CapabilityMissing, DeadlineExceeded, LimitExceeded, Refusal
 from anywire.protocol.modern import Envelope, code_of, tag_subscription
 from anywire.protocol.round_state import RoundState, digest_of, seal_state
 from anywire.protocol.types.elicitation import ElicitResult
+from anywire.protocol.types.error_data import McpErrorCode
 from anywire.protocol.types.input_required import InputRequest
 from anywire.protocol.types.input_required import InputRequired as InputRequiredResult
 from anywire.protocol.types.listen import SubscriptionFilter
@@ -65,7 +66,7 @@ class _Question:
 class StatelessExchange(Exchange):
     """See `Exchange`.  Between two rounds it belongs to no session, and `id` is that of the last round."""
 
-    __slots__ = ("_asked", "_envelope", "_flushing", "_questions", "_state", "held", "listens_to")
+    __slots__ = ("_asked", "_envelope", "_flushing", "_late", "_questions", "_state", "held", "listens_to")
 
     def __init__(self, session: Conversing, request: Request, envelope: Envelope) -> None:
         super().__init__(session, request)
@@ -74,6 +75,8 @@ class StatelessExchange(Exchange):
         self._questions: dict[str, _Question] = {}
         self._asked = 0
         self._flushing = False
+        # The answer of a handler that did not wait for its client.
+        self._late: Callable[[], None] | None = None
         #: It waits for the client to make its request again.
         self.held = False
         #: What it is told of, for a `subscriptions/listen`.
@@ -92,14 +95,30 @@ class StatelessExchange(Exchange):
     # Answering.
 
     def reply(self, result: bytes) -> None:
-        """Answer with a raw result, which says what it is."""
+        """Answer with a raw result, which says what it is; in the next round, if it is between two."""
+        if self.held:
+            self._late = lambda: self.reply(result)
+            return
         service = self._session.service
         ttl = int(self.fresh_seconds * 1000) if self.method in CACHED_METHODS else None
         self._session.reply(self.id, service.frame.complete(result, ttl, service.cache_scope))
 
     def fail(self, code: int, message: str, data: object = None) -> None:
         """Answer with an error, under the code that it has in this era."""
+        if self.held:
+            self._late = lambda: self.fail(code, message, data)
+            return
         self._session.fail(self.id, code_of(code), message, data)
+
+    def refusal_of(self, error: BaseException) -> Refusal | None:
+        """A capability that is missing is an error of the request, which names it."""
+        if not isinstance(error, CapabilityMissing):
+            return super().refusal_of(error)
+        required: dict[str, Any] = {}
+        for name in reversed(error.capability.split(".")):
+            required = {name: required}
+        data = {"requiredCapabilities": required}
+        return Refusal(McpErrorCode.MissingRequiredClientCapability, str(error), data)
 
     # Asking.
 
@@ -207,6 +226,10 @@ class StatelessExchange(Exchange):
 
     def answer(self, responses: Mapping[str, Raw]) -> None:
         """Hand the answers to the handler; what was not answered is asked again."""
+        if self._late is not None:
+            self._session.running.forget(self)
+            self._late()
+            return
         for key, question in self._questions.items():
             raw = responses.get(key)
             if raw is not None and not question.future.done():
