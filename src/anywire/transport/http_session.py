@@ -1,9 +1,9 @@
 """One session of an HTTP server, as a transport: which message goes out on which stream.
 
 A reply goes on the stream of the POST it answers, a `related` message on the stream of the POST it
-belongs to, anything else on the session's general stream, which a client opens with a GET.  What is
-sent on a stream that lost its connection is kept in the event log; the client finds it again by the id
-of the last event it saw.
+belongs to, anything else on the session's general stream, which a client opens with a GET.  What goes
+on an event stream is kept in the event log; a client that lost the connection finds it again by the id
+of the last event it saw.  A reply that goes out as one JSON text has no such id and is not kept.
 
 Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 """
@@ -14,12 +14,12 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
 from anywire.errors import AnywireError
-from anywire.store.event_log import EventLog, stream_of
+from anywire.store.event_log import EventLog, LoggedEvent, stream_of
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.gate import Gate
 from anywire.transport.http_stream import OutgoingStream
@@ -43,6 +43,7 @@ from anywire.wire.peer import read_cancel
 __all__ = ("HttpServerTransport",)
 
 _log = logging.getLogger("anywire.http")
+_ReplyIds: TypeAlias = tuple[bytes | None, ...]
 _ENDED: Final = "the session ended before the request was answered"
 
 
@@ -53,6 +54,8 @@ class HttpServerTransport:
         self.callbacks = Callbacks()
         #: The session id that the client sends with each request.
         self.id = id
+        #: When the client was last heard of, in the time of the loop, for whoever keeps the sessions.
+        self.used = 0.0
         #: What holds back further messages of the client.
         self.gate = Gate()
         #: Called when more waits than a client should have waiting, and when there is room again.
@@ -65,7 +68,8 @@ class HttpServerTransport:
         # Part of each event's id, so that another session's are known for what they are.
         self._tag = secrets.token_hex(4)
         general = f"g{self._tag}"
-        self._general = OutgoingStream(general, limits, start_id=log.mark(general), on_level=self._level)
+        self._general = OutgoingStream(general, limits, on_level=self._level)
+        self._general.start_id = log.mark(general)
         self._posts: dict[str, OutgoingStream] = {}
         self._by_request: dict[bytes, OutgoingStream] = {}
         self._full: set[OutgoingStream] = set()
@@ -106,7 +110,7 @@ class HttpServerTransport:
 
     def in_flight(self, message: Message | Batch) -> bytes | None:
         """Return the raw id of a request that must not be delivered: one of that id is unanswered."""
-        ids = [item.id for item in _items(message) if isinstance(item, Request)]
+        ids = (item.id for item in _items(message) if isinstance(item, Request))
         return next((id for id in ids if id_key(id) in self._by_request), None)
 
     def open_post(self, message: Message | Batch) -> OutgoingStream:
@@ -114,13 +118,17 @@ class HttpServerTransport:
         keys = {id_key(item.id) for item in _items(message) if isinstance(item, Request)}
         name = f"p{self._next_post}-{self._tag}"
         self._next_post += 1
-        stream = OutgoingStream(
-            name, self._limits, awaited=keys, start_id=self._log.mark(name), on_level=self._level
-        )
+        stream = OutgoingStream(name, self._limits, awaited=keys, on_level=self._level)
         self._posts[name] = stream
         for key in keys:
             self._by_request[key] = stream
         return stream
+
+    def begin_events(self, stream: OutgoingStream) -> None:
+        """A stream is about to be sent as events: from now on it can be resumed, and is kept for that."""
+        if not stream.start_id:
+            stream.start_id = self._log.mark(stream.name)
+            stream.resume([self._log.append(stream.name, event.data) for event in stream.waiting()])
 
     def deliver(self, message: Message | Batch, stream: OutgoingStream | None) -> None:
         """Hand a POSTed message on, with the stream for its replies; None where none are due."""
@@ -142,6 +150,8 @@ class HttpServerTransport:
         self._delivering = stream
         call_back(self.callbacks.on_message, message)
         self._delivering = None
+        if type(message) is Request:
+            return
         for item in _items(message):
             cancelled = read_cancel(item) if isinstance(item, Notification) else None
             if cancelled is not None:
@@ -168,6 +178,8 @@ class HttpServerTransport:
         if stream is None and missed is not None:
             stream = OutgoingStream(name, self._limits)
             stream.end()
+        elif stream is not None and not stream.start_id:
+            return None  # invented: no event of it was ever sent
         if stream is not None and (missed is not None or stream.abandoned):
             stream.resume(missed or [])  # where some are gone for good, the others are still to come
         return stream
@@ -196,38 +208,49 @@ class HttpServerTransport:
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Put a message on the stream where it belongs."""
-        refuse_when_closed(self._closed, f"session {self.id[:8]}…")
-        stream = self._stream_for(message, related)
-        if stream is None:
-            _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
-            return
-        stream.put(self._log.append(stream.name, encode(message)))
-        self._settle(stream, message)
-        if stream is self._general and not stream.has_reader:
-            self._bound_general()
+        self._post(message, related)
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """As `post`, and wait while the client reads too slowly."""
-        stream = self._stream_for(message, related)
-        self.post(message, related)
-        if stream is not None:
+        stream = self._post(message, related)
+        if stream is not None and stream.full:
             await stream.room()
 
-    def _stream_for(self, message: Message | Batch, related: bytes | None) -> OutgoingStream | None:
+    def _post(self, message: Message | Batch, related: bytes | None) -> OutgoingStream | None:
+        if self._closed:
+            refuse_when_closed(self._closed, f"session {self.id[:8]}…")
         answered = _reply_ids(message)
+        stream = self._stream_for(answered, related)
+        if stream is None:
+            _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
+            return None
+        self._put(stream, encode(message))
+        if answered:
+            self._settle(stream, answered)
+        if stream is self._general and not stream.has_reader:
+            self._bound_general()
+        return stream
+
+    def _put(self, stream: OutgoingStream, data: bytes) -> None:
+        """Put a text on a stream, and keep it if a client could come back for it."""
+        name = stream.name
+        stream.put(self._log.append(name, data) if stream.start_id else LoggedEvent("", name, data))
+
+    def _stream_for(self, answered: _ReplyIds, related: bytes | None) -> OutgoingStream | None:
         if not answered:
             known = self._by_request.get(id_key(related)) if related is not None else None
             return self._general if known is None else known
-        named = [id for id in answered if id is not None and id != NULL_ID]
-        for id in named:
-            stream = self._by_request.get(id_key(id))
-            if stream is not None:
+        unnamed = False
+        for id in answered:
+            if id is None or id == NULL_ID:
+                unnamed = True
+            elif (stream := self._by_request.get(id_key(id))) is not None:
                 return stream
-        return self._delivering if len(named) < len(answered) else None
+        return self._delivering if unnamed else None
 
-    def _settle(self, stream: OutgoingStream, message: Message | Batch) -> None:
+    def _settle(self, stream: OutgoingStream, answered: _ReplyIds) -> None:
         """Note which replies a stream need not wait for any more; end it after the last."""
-        for id in _reply_ids(message):
+        for id in answered:
             if id is None or id == NULL_ID:  # it answers all that was delivered, none of which could be read
                 for key in stream.awaited:
                     self._by_request.pop(key, None)
@@ -236,7 +259,7 @@ class HttpServerTransport:
             key = id_key(id)
             stream.awaited.discard(key)
             self._by_request.pop(key, None)
-        if stream is not self._general and not stream.awaited:
+        if not stream.awaited and stream is not self._general:
             self._end_post(stream)
 
     def _settle_cancelled(self, key: bytes) -> None:
@@ -251,7 +274,7 @@ class HttpServerTransport:
     def _end_post(self, stream: OutgoingStream) -> None:
         stream.end()
         if stream.abandoned:
-            self._posts.pop(stream.name, None)  # what it brought is in the log
+            self._posts.pop(stream.name, None)  # what a client can come back for is in the log
 
     def _fail(self, stream: OutgoingStream) -> None:
         """Answer what is unanswered with an error.
@@ -260,7 +283,7 @@ class HttpServerTransport:
         """
         for key in stream.awaited:
             error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
-            stream.put(self._log.append(stream.name, encode(msgspec.structs.replace(error, id=key))))
+            self._put(stream, encode(msgspec.structs.replace(error, id=key)))
         stream.end()
 
     def _bound_general(self) -> None:
@@ -307,5 +330,7 @@ def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:
     return message.items if isinstance(message, Batch) else (message,)
 
 
-def _reply_ids(message: Message | Batch) -> list[bytes | None]:
-    return [item.id for item in _items(message) if isinstance(item, Response | ErrorResponse)]
+def _reply_ids(message: Message | Batch) -> _ReplyIds:
+    if type(message) is Response:
+        return (message.id,)
+    return tuple(item.id for item in _items(message) if isinstance(item, Response | ErrorResponse))

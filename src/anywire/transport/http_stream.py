@@ -21,37 +21,39 @@ class OutgoingStream:
     that is over; a stream that nobody reads is never full.
     """
 
+    # What most streams never change, so that one that lives for a moment costs little.
+    #: The event id from which a client would get everything that is on the stream; empty while no
+    #: client can know of one, and nothing of the stream needs to be kept for it.
+    start_id: str = ""
+    #: The number of bytes that wait.
+    size: int = 0
+    ended: bool = False
+    #: A request was cancelled, so that its reply will not come.
+    cancelled: bool = False
+    #: More waits than its reader should have waiting.
+    full: bool = False
+    #: Its reader has gone: what is put on it is kept elsewhere, until somebody reads again.
+    abandoned: bool = False
+    # Made when somebody waits: most streams have their reply before anybody does.
+    _arrival: asyncio.Event | None = None
+    _taken: asyncio.Event | None = None
+    _reader: int = 0
+
     def __init__(
         self,
         name: str,
         limits: Limits,
         *,
         awaited: set[bytes] | None = None,
-        start_id: str = "",
         on_level: Callable[[OutgoingStream], None] = ignore,
     ) -> None:
         #: The stream's name, part of its events' ids.
         self.name = name
-        #: The event id from which a client would get everything that is on the stream.
-        self.start_id = start_id
         #: The keys of the requests whose replies are still to come on it.
-        self.awaited = awaited or set()
-        #: The number of bytes that wait.
-        self.size = 0
-        self.ended = False
-        #: A request was cancelled, so that its reply will not come.
-        self.cancelled = False
-        #: More waits than its reader should have waiting.
-        self.full = False
-        #: Its reader has gone: what is put on it is kept elsewhere, until somebody reads again.
-        self.abandoned = False
-        self._high, self._low = limits.write_high_bytes, limits.write_low_bytes
+        self.awaited: set[bytes] = set() if awaited is None else awaited
+        self._limits = limits
         self._on_level = on_level
         self._events: deque[LoggedEvent] = deque()
-        # Made when somebody waits: most streams have their reply before anybody does.
-        self._arrival: asyncio.Event | None = None
-        self._taken: asyncio.Event | None = None
-        self._reader = 0
 
     def __len__(self) -> int:
         return len(self._events)
@@ -112,8 +114,12 @@ class OutgoingStream:
         self.size = 0
         self._changed()
 
+    def waiting(self) -> list[LoggedEvent]:
+        """Return what waits to be taken."""
+        return list(self._events)
+
     def resume(self, events: list[LoggedEvent]) -> None:
-        """Go on with these events, for a reader that says where it stopped."""
+        """Go on with these events in place of what waits."""
         self.abandoned = False
         self._events = deque(events)
         self.size = sum(len(event.data) for event in events)
@@ -148,7 +154,12 @@ class OutgoingStream:
         """Let go whoever waits, and tell when the level has crossed a mark."""
         if self._arrival is not None:
             self._arrival.set()
-        full = self.has_reader and not self.ended and self.size > (self._low if self.full else self._high)
+        if self.full or self.size > self._limits.write_high_bytes:
+            self._note_level()
+
+    def _note_level(self) -> None:
+        mark = self._limits.write_low_bytes if self.full else self._limits.write_high_bytes
+        full = self.has_reader and not self.ended and self.size > mark
         if full != self.full:
             self.full = full
             self._on_level(self)

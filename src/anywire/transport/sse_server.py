@@ -176,7 +176,8 @@ class SseListener:
                     await wire.reject(unknown_session())
                     return
                 await session.gate.passed()  # before the body is read: what is not read is not kept
-                body = await wire.body(head, self._limits.body_bytes)
+                length = head.headers.get("content-length", "").encode("latin-1")
+                body = await wire.body(length, self._limits.body_bytes)
                 if body is not None:
                     await self._take(wire, session, body)
 
