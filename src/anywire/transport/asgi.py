@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Generator, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, MutableMapping
 from typing import Any, TypeAlias
 
 from anywire.protocol.http.media import EVENT_STREAM, JSON
@@ -51,10 +51,11 @@ class ClientGone(Exception):
 class Wire:
     """One request's way in and its response's way out.  Every method but one may raise `ClientGone`."""
 
+    _gone: bool = False
+
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
-        self._gone = False
 
     async def body(self, length: bytes, limit: int) -> bytes | None:
         """Read the body; None when it is too large, which has been answered.
@@ -94,14 +95,16 @@ class Wire:
     async def respond(self, status: int, headers: Headers | None = None) -> None:
         """Answer without a body."""
         length = [(b"content-length", b"0")] if status != 204 else []
-        await self._respond(status, [*length, *(headers or [])], b"")
+        await self._send_whole(status, [*length, *(headers or [])], b"")
 
-    async def respond_json(self, body: bytes, status: int = 200, headers: Headers | None = None) -> None:
+    def respond_json(
+        self, body: bytes, status: int = 200, headers: Headers | None = None
+    ) -> Coroutine[Any, Any, None]:
         """Answer with a JSON text."""
         head = [_JSON_HEADER, (b"content-length", b"%d" % len(body))]
-        await self._respond(status, [*head, *headers] if headers else head, body)
+        return self._send_whole(status, [*head, *headers] if headers else head, body)
 
-    async def _respond(self, status: int, headers: Headers, body: bytes) -> None:
+    async def _send_whole(self, status: int, headers: Headers, body: bytes) -> None:
         if self._gone:
             raise ClientGone
         try:

@@ -10,8 +10,9 @@ Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Coroutine, Generator
+from types import coroutine
+from typing import Any, Final
 
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.server import (
@@ -21,6 +22,7 @@ from anywire.protocol.http.server import (
     EndSession,
     OpenSession,
     OpenStream,
+    PostVerdict,
     ReadBody,
     Reject,
     check_head,
@@ -96,10 +98,17 @@ class HttpListener:
         """Answer one request, or follow the lifespan of the process."""
         if scope["type"] == "lifespan":
             await follow_lifespan(receive, send, self.sessions.open, self.close)
-        elif scope["type"] == "http":
-            await _Exchange(self, receive, send).answer(scope)
-        else:
+            return
+        if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
+            return
+        exchange = _Exchange(self, receive, send)
+        try:
+            await exchange.answer(scope)
+        except ClientGone:
+            pass  # an everyday thing, and nobody is there to be told anything
+        finally:
+            exchange.stop_watching()
 
     def is_here(self, path: str) -> bool:
         """Say whether a path is the one that is served."""
@@ -110,7 +119,7 @@ class HttpListener:
         """Decide what can be decided without the body."""
         if method != "POST":
             return check_head(head_from(method, headers.items()), self._guard)
-        telling = tuple([headers.get(name) for name in _POST_HEADERS])
+        telling = tuple(map(headers.get, _POST_HEADERS))
         known = self._heads.get(telling)
         if known is not None:
             return known
@@ -125,11 +134,9 @@ class HttpListener:
             self._heads[telling] = verdict
         return verdict
 
-    def read(
-        self, head: ReadBody, session_id: str, body: bytes
-    ) -> Reject | OpenSession | Deliver | AnswerNow:
+    def read(self, head: ReadBody, session_id: str, body: bytes) -> PostVerdict:
         """Decide what a body means."""
-        return read_post(head, session_id, body, serves=self._serves, limits=self._limits)
+        return read_post(head, session_id, body, self._serves, self._limits)
 
     def accept(self, session: HttpServerTransport) -> None:
         """Hand a new session to whoever serves it."""
@@ -151,23 +158,20 @@ class _Exchange(Wire):
         self._listener = listener
         self._limits = listener.limits
 
-    async def answer(self, scope: Scope) -> None:
-        """Answer the request; returns when the response is complete or the client has gone."""
-        try:
-            if not self._listener.is_here(path_of(scope)):
-                await self.respond(404)
-                return
-            headers = headers_of(scope)
-            verdict = self._listener.check(scope["method"], headers)
-            if isinstance(verdict, ReadBody):
-                await self._post(verdict, headers)
-            else:
-                await self._without_body(verdict)
-        except ClientGone:
-            pass  # an everyday thing, and nobody is there to be told anything
-        finally:
-            if self._watcher is not None:
-                self._watcher.cancel()
+    def answer(self, scope: Scope) -> Coroutine[Any, Any, None]:
+        """Answer the request; returns when the response is complete.  Raises `ClientGone`."""
+        if not self._listener.is_here(path_of(scope)):
+            return self.respond(404)
+        headers = headers_of(scope)
+        verdict = self._listener.check(scope["method"], headers)
+        if isinstance(verdict, ReadBody):
+            return self._post(verdict, headers)
+        return self._without_body(verdict)
+
+    def stop_watching(self) -> None:
+        """The response is complete: the client may go."""
+        if self._watcher is not None:
+            self._watcher.cancel()
 
     async def _without_body(self, verdict: Reject | OpenStream | EndSession) -> None:
         match verdict:
@@ -180,20 +184,24 @@ class _Exchange(Wire):
                 await (self.respond(204) if found else self.reject(unknown_session()))
 
     async def _post(self, head: ReadBody, headers: dict[bytes, bytes]) -> None:
+        listener = self._listener
         session_id = headers.get(b"mcp-session-id", b"").decode("latin-1").strip()
-        session = self._listener.sessions.find(session_id) if session_id else None
+        session = listener.sessions.find(session_id) if session_id else None
         if session is not None and session.gate.held:
             await session.gate.passed()  # before the body is read: what is not read is not kept
         body = await self.body(headers.get(b"content-length", b""), self._limits.body_bytes)
         if body is None:
             return
-        verdict = self._listener.read(head, session_id, body)
+        verdict = listener.read(head, session_id, body)
         match verdict:
             case Deliver():
                 if session is None or session.closed:
                     await self.reject(unknown_session())
+                elif verdict.replies:
+                    await self._reply(session, verdict.message, head)
                 else:
-                    await self._deliver(session, verdict, head)
+                    session.deliver(verdict.message, None)
+                    await self.respond(202)
             case Reject():
                 await self.reject(verdict)
             case AnswerNow():
@@ -209,16 +217,6 @@ class _Exchange(Wire):
         self._listener.accept(session)
         await self._reply(session, verdict.request, head, [(b"mcp-session-id", session.id.encode())])
 
-    async def _deliver(self, session: HttpServerTransport, verdict: Deliver, head: ReadBody) -> None:
-        taken = session.in_flight(verdict.message)
-        if taken is not None:
-            await self.respond_json(encode(id_in_flight(taken).error))
-        elif verdict.replies:
-            await self._reply(session, verdict.message, head)
-        else:
-            session.deliver(verdict.message, None)
-            await self.respond(202)
-
     async def _reply(
         self,
         session: HttpServerTransport,
@@ -228,21 +226,28 @@ class _Exchange(Wire):
     ) -> None:
         """Answer a POST: one JSON text, or an event stream when something must precede the reply."""
         stream = session.open_post(message)
+        if isinstance(stream, bytes):
+            await self.respond_json(encode(id_in_flight(stream).error))
+            return
         ticket = stream.begin_reading()  # before anybody writes, who would not be held
         try:
             session.deliver(message, stream)
             if not stream.ended:
-                await asyncio.sleep(0)  # a handler that does not wait is done by now
+                await _one_turn()  # a handler that does not wait is done by then
                 if not stream.ended:
                     await self._shape(stream, ticket, head)
-            if head.json and stream.ended and (len(stream) == 1 or not head.stream):
-                await self._last(stream, ticket, headers)
+            if stream.ended and head.json and (len(stream) == 1 or not head.stream):
+                reply = stream.take_last(ticket)  # what belonged to the request before it is left out
+                await (
+                    self.respond(202, headers) if reply is None else self.respond_json(reply, 200, headers)
+                )
             elif stream.ended and stream.cancelled:
                 await self.respond(202, headers)
             else:
                 await self._stream(session, stream, ticket, headers, prime=head.prime)
         finally:
-            self._stop_reading(session, stream, ticket)
+            session.let_go(stream, ticket)
+            self._listener.sessions.touch(session)
 
     async def _shape(self, stream: OutgoingStream, ticket: int, head: ReadBody) -> None:
         """Wait until the shape of the answer is clear."""
@@ -253,16 +258,6 @@ class _Exchange(Wire):
             wanted = await stream.until_ended(ticket)
         if not wanted:
             raise ClientGone  # no other reader can know of a stream that has not begun
-
-    async def _last(self, stream: OutgoingStream, ticket: int, headers: Headers | None) -> None:
-        """Answer with the reply alone; what belonged to the request before it is left out."""
-        event = stream.take(ticket)
-        while len(stream):
-            event = stream.take(ticket)
-        if event is None:
-            await self.respond(202, headers)
-        else:
-            await self.respond_json(event.data, 200, headers)
 
     async def _get(self, verdict: OpenStream) -> None:
         session = self._listener.sessions.find(verdict.session_id)
@@ -278,7 +273,8 @@ class _Exchange(Wire):
         try:
             await self._stream(session, stream, ticket, None, prime=verdict.prime and not last)
         finally:
-            self._stop_reading(session, stream, ticket)
+            session.let_go(stream, ticket)
+            self._listener.sessions.touch(session)
 
     async def _stream(
         self,
@@ -311,7 +307,8 @@ class _Exchange(Wire):
             events = [chunk]
             size = len(chunk)
             while size < _CHUNK_BYTES and (event := stream.take(ticket)) is not None:
-                events.append(encode_event(event.data, id=event.id, event="message"))
+                id, data = event
+                events.append(encode_event(data, id=id, event="message"))
                 size += len(events[-1])
             chunk = b"".join(events)
             if stream.ended and not len(stream):
@@ -326,11 +323,6 @@ class _Exchange(Wire):
         """From its first byte on a stream can be resumed, and its client knows how soon."""
         return encode_event(b"", id=stream.start_id, retry=round(self._limits.reconnect_seconds * 1000))
 
-    def _stop_reading(self, session: HttpServerTransport, stream: OutgoingStream, ticket: int) -> None:
-        stream.stop_reading(ticket)
-        session.let_go(stream)
-        self._listener.sessions.touch(session)
-
     def _watch(self, stream: OutgoingStream, ticket: int) -> None:
         """From now on, stop reading the stream when the client disconnects."""
         if self._watcher is None:
@@ -339,3 +331,9 @@ class _Exchange(Wire):
     async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
         await self.disconnected()
         stream.stop_reading(ticket)
+
+
+@coroutine
+def _one_turn() -> Generator[None]:
+    """Let everybody else take a turn; `asyncio.sleep(0)` in one piece."""
+    yield

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 
 from anywire.errors import TransportClosed
@@ -30,6 +32,7 @@ class HttpSessions:
         self._limits = limits
         self._sessions: OrderedDict[str, HttpServerTransport] = OrderedDict()
         self._sweep: asyncio.TimerHandle | None = None
+        self._now: Callable[[], float] = time.monotonic  # the clock of the loop, once there is one
         self._open = True
 
     def __len__(self) -> int:
@@ -43,6 +46,7 @@ class HttpSessions:
         log = MemoryEventLog(self._limits.replay_events, self._limits.replay_bytes)
         session = HttpServerTransport(secrets.token_urlsafe(24), log, self._limits)
         session.on_gone = self._forget
+        self._now = loop.time  # kept: to ask for the running loop is a system call before Python 3.12
         session.used = loop.time()
         self._sessions[session.id] = session
         if self._sweep is None:
@@ -59,7 +63,7 @@ class HttpSessions:
     def touch(self, session: HttpServerTransport) -> None:
         """Note that a session is used now."""
         if not session.closed:
-            session.used = asyncio.get_running_loop().time()
+            session.used = self._now()
             self._sessions.move_to_end(session.id)
 
     def end(self, id: str) -> bool:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import TypeAlias
 
 from anywire.store.event_log import LoggedEvent
 from anywire.transport.contract import ignore
 from anywire.wire.limits import Limits
 
-__all__ = ("OutgoingStream",)
+__all__ = ("OutgoingStream", "Waiting")
+
+#: An event that waits: its id, empty where it has none, and its data.
+Waiting: TypeAlias = tuple[str, bytes]
 
 
 class OutgoingStream:
@@ -41,19 +45,19 @@ class OutgoingStream:
 
     def __init__(
         self,
-        name: str,
         limits: Limits,
         *,
+        name: str = "",
         awaited: set[bytes] | None = None,
         on_level: Callable[[OutgoingStream], None] = ignore,
     ) -> None:
-        #: The stream's name, part of its events' ids.
+        #: The stream's name, part of its events' ids; empty while it needs none.
         self.name = name
         #: The keys of the requests whose replies are still to come on it.
         self.awaited: set[bytes] = set() if awaited is None else awaited
         self._limits = limits
         self._on_level = on_level
-        self._events: deque[LoggedEvent] = deque()
+        self._events: deque[Waiting] = deque()
 
     def __len__(self) -> int:
         return len(self._events)
@@ -65,24 +69,26 @@ class OutgoingStream:
 
     # Writing.
 
-    def put(self, event: LoggedEvent) -> None:
-        """Add an event."""
+    def put(self, data: bytes, id: str = "", *, last: bool = False) -> None:
+        """Add an event, the last one or not."""
+        if last:
+            self.ended = True
         if not self.abandoned:
-            self._events.append(event)
-            self.size += len(event.data)
-            self._changed()
+            self._events.append((id, data))
+            self.size += len(data)
+        self._changed()
 
     def end(self) -> None:
         """Nothing more will be added."""
         self.ended = True
         self._changed()
 
-    def drop(self) -> LoggedEvent | None:
+    def drop(self) -> Waiting | None:
         """Take the oldest event away unread."""
         if not self._events:
             return None
         event = self._events.popleft()
-        self.size -= len(event.data)
+        self.size -= len(event[1])
         self._changed()
         return event
 
@@ -97,7 +103,7 @@ class OutgoingStream:
 
     def begin_reading(self) -> int:
         """Become the reader; whoever was it before stops.  Returns a ticket for the other calls."""
-        self._reader += 2 if self.has_reader else 1
+        self._reader += 2 if self._reader % 2 else 1
         self._changed()
         return self._reader
 
@@ -114,20 +120,30 @@ class OutgoingStream:
         self.size = 0
         self._changed()
 
-    def waiting(self) -> list[LoggedEvent]:
-        """Return what waits to be taken."""
-        return list(self._events)
+    def waiting(self) -> list[bytes]:
+        """Return the data of what waits to be taken."""
+        return [data for _, data in self._events]
 
     def resume(self, events: list[LoggedEvent]) -> None:
         """Go on with these events in place of what waits."""
         self.abandoned = False
-        self._events = deque(events)
+        self._events = deque((event.id, event.data) for event in events)
         self.size = sum(len(event.data) for event in events)
         self._changed()
 
-    def take(self, ticket: int) -> LoggedEvent | None:
+    def take(self, ticket: int) -> Waiting | None:
         """Take the next event if there is one and the ticket holds."""
         return self.drop() if self._reader == ticket else None
+
+    def take_last(self, ticket: int) -> bytes | None:
+        """Take everything; return the data of the last event, None if there is none or no right to it."""
+        if self._reader != ticket or not self._events:
+            return None
+        _, data = self._events[-1]
+        self._events.clear()
+        self.size = 0
+        self._changed()
+        return data
 
     async def until_ended(self, ticket: int) -> bool:
         """Wait for the end of the stream; say whether this is still its reader."""

@@ -24,7 +24,6 @@ from anywire.protocol.http.old_sse import (
     read_old_post,
 )
 from anywire.protocol.http.server import Reject, too_many_sessions, unknown_session
-from anywire.store.event_log import LoggedEvent
 from anywire.transport.asgi import (
     ClientGone,
     Receive,
@@ -53,7 +52,7 @@ class SseServerTransport:
         self.callbacks = Callbacks()
         #: What the client names in the address of its POSTs.
         self.id = secrets.token_urlsafe(24)
-        self.stream = OutgoingStream("s", limits, on_level=self._level)
+        self.stream = OutgoingStream(limits, on_level=self._level)
         #: What holds back further messages of the client.
         self.gate = Gate()
         #: Called when more waits than a client should have waiting, and when there is room again.
@@ -95,7 +94,7 @@ class SseServerTransport:
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Put a message on the stream."""
         refuse_when_closed(self._closed, "the HTTP+SSE session")
-        self.stream.put(LoggedEvent("", self.stream.name, encode(message)))
+        self.stream.put(encode(message))
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """As `post`, and wait while the client reads too slowly."""
@@ -219,6 +218,6 @@ class SseListener:
             if not len(stream) and not stream.ended:
                 await wire.more(encode_comment("keep-alive"))
             while (event := stream.take(ticket)) is not None:
-                await wire.more(encode_event(event.data, event="message"))
+                await wire.more(encode_event(event[1], event="message"))
             if stream.ended:
                 return

@@ -57,9 +57,7 @@ def read(body: bytes, headers: Mapping[str, str] | None = None, limits: Limits |
     sent = head("POST", headers)
     checked = check_head(sent, GUARD)
     assert isinstance(checked, ReadBody)
-    return read_post(
-        checked, sent.session_id or "", body, serves=served.__contains__, limits=limits or Limits()
-    )
+    return read_post(checked, sent.session_id or "", body, served.__contains__, limits or Limits())
 
 
 def refused(verdict: object, status: int) -> dict[str, Any]:
@@ -521,7 +519,7 @@ def test_no_request_raises(method: str, headers: dict[str, str], body: bytes) ->
     verdict = check_head(Head(method, {**USUAL, **headers}), GUARD)
     posted = None
     if isinstance(verdict, ReadBody):
-        posted = read_post(verdict, headers.get("mcp-session-id", ""), body, serves=bool, limits=Limits())
+        posted = read_post(verdict, headers.get("mcp-session-id", ""), body, bool, Limits())
 
     for each in (verdict, posted):
         if isinstance(each, Reject):

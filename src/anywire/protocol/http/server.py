@@ -121,7 +121,7 @@ class OpenSession(msgspec.Struct, frozen=True):
     request: Request
 
 
-class Deliver(msgspec.Struct, frozen=True):
+class Deliver(msgspec.Struct, frozen=True, gc=False):
     """A message for the session that is named.  `replies` says whether an answer is due on this POST."""
 
     message: Message | Batch
@@ -201,33 +201,30 @@ def _is_primed(head: Head) -> bool:
 
 
 def read_post(
-    head: ReadBody, session_id: str, body: bytes, *, serves: Callable[[str], bool], limits: Limits
+    head: ReadBody, session_id: str, body: bytes, serves: Callable[[str], bool], limits: Limits
 ) -> PostVerdict:
     """Decide what a POST means; an empty id names no session, `serves` says whether there is a method."""
     message = decode(body, limits)
-    if isinstance(message, Fault):
+    if isinstance(message, Request):
+        if message.method == "initialize":
+            return OpenSession(message)
+        if not serves(message.method):
+            error = _error(JsonRpcErrorCode.MethodNotFound, f"Method not found: {message.method}")
+            return AnswerNow(msgspec.structs.replace(error, id=message.id))
+        replies = True
+    elif isinstance(message, Fault):
         return unreadable(message)
-    is_request = isinstance(message, Request)
-    if is_request and message.method == "initialize":
-        return OpenSession(message)
-    if is_request and not serves(message.method):
-        reason = f"Method not found: {message.method}"
-        error = _error(JsonRpcErrorCode.MethodNotFound, reason)
-        return AnswerNow(msgspec.structs.replace(error, id=message.id))
+    else:
+        replies = isinstance(message, Batch) and any(map(_wants_reply, message.items))
     if head.refusal is not None:
         return head.refusal
     if isinstance(message, Batch) and not head.batch:
         return reject(400, f"Invalid Request: batches are part of revision {BATCH_REVISION} only")
-    if not session_id:
-        return _no_session()
-    return Deliver(message, is_request or _wants_reply(message))
+    return Deliver(message, replies) if session_id else _no_session()
 
 
-def _wants_reply(message: Message | Batch) -> bool:
-    items = message.items if isinstance(message, Batch) else (message,)
-    return any(
-        isinstance(item, Request) or (isinstance(item, Fault) and item.answer() is not None) for item in items
-    )
+def _wants_reply(item: Message | Fault) -> bool:
+    return isinstance(item, Request) or (isinstance(item, Fault) and item.answer() is not None)
 
 
 def _wrong_version(head: Head) -> Reject | None:
