@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from anywire._version import __version__
@@ -20,9 +21,10 @@ from anywire.transport.proxy import proxy_for
 from anywire.wire.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     import aiohttp
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+    from multidict import CIMultiDictProxy
 
 __all__ = ("AiohttpExchange", "Exchange", "HttpResponse", "without_secrets")
 
@@ -84,60 +86,53 @@ class AiohttpExchange:
         except ImportError as error:
             raise ConfigError("HTTP needs aiohttp: install anywire[http]") from error
         self._aiohttp = aiohttp
+        #: What aiohttp raises.
+        self.client_error = aiohttp.ClientError
         self._limits = limits
         self._proxies: dict[str, str | None] = {}
+        self._loop = asyncio.get_running_loop()
         self._last_used = 0.0
-        tracing = aiohttp.TraceConfig()
-        tracing.on_connection_create_end.append(self._connected)
-        tracing.on_connection_reuseconn.append(self._connected)
-        # How many there may be at once is the transport's business: some must never wait for others.
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_SECONDS)
         self._session = aiohttp.ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_seconds),
+            connector=_connector(),
+            timeout=aiohttp.ClientTimeout(),  # none: a call has a clock of its own
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=256 * 1024,
             headers={"User-Agent": f"anywire/{__version__}"},
-            trace_configs=[tracing],
         )
 
-    async def _connected(self, session: object, context: Any, params: object) -> None:  # noqa: ANN401 of aiohttp
-        """The connection is there: from now on the first byte is waited for."""
-        deadline: asyncio.Timeout = context.trace_request_ctx
-        deadline.reschedule(asyncio.get_running_loop().time() + self._limits.first_byte_seconds)
-
-    @asynccontextmanager
-    async def open(
+    def open(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> AsyncGenerator[HttpResponse, None]:
+    ) -> AbstractAsyncContextManager[HttpResponse]:
         """Send a request."""
-        where = f"{method} {without_secrets(url)}"
-        deadline = asyncio.timeout(None)
-        await self._notice_what_ended()
+        return _AiohttpCall(self, method, url, headers, body)
+
+    async def request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
+    ) -> aiohttp.ClientResponse:
+        """Send a request and return the response as aiohttp has it."""
+        if self._loop.time() - self._last_used > _PAUSE_SECONDS:
+            # After a pause the loop learns which kept connections are closed, before one is used again.
+            await asyncio.sleep(0)  # now it asks the system ...
+            await asyncio.sleep(0)  # ... and has acted on it
+        self._last_used = self._loop.time()
+        clock = _Clock(self._loop, self._limits)
+        token = _clock.set(clock)
         try:
-            async with deadline:
-                response = await self._session.request(
+            async with clock.timer:
+                return await self._session.request(
                     method,
                     url,
                     headers=headers,
                     data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
                     allow_redirects=False,
-                    trace_request_ctx=deadline,
                     proxy=self._proxy(url),
                 )
         except Exception as error:
-            raise self._read_error(where, error, connected=deadline.when() is not None) from error
-        async with response:
-            yield _AiohttpResponse(response, where, self._aiohttp)
-
-    async def _notice_what_ended(self) -> None:
-        """After a pause let the loop learn which kept connections are closed, before one is used again."""
-        now = asyncio.get_running_loop().time()
-        if now - self._last_used > _PAUSE_SECONDS:
-            await asyncio.sleep(0)  # now it asks the system ...
-            await asyncio.sleep(0)  # ... and has acted on it
-        self._last_used = now
+            where = f"{method} {without_secrets(url)}"
+            raise self._read_error(where, error, connected=clock.connected) from error
+        finally:
+            _clock.reset(token)
 
     def _proxy(self, url: str) -> str | None:
         """Return the proxy for a URL, which is looked up once for each server."""
@@ -150,7 +145,7 @@ class AiohttpExchange:
         """Tell what went wrong, and whether anything was sent."""
         aiohttp = self._aiohttp
         match error:
-            case aiohttp.ConnectionTimeoutError():
+            case TimeoutError() if not connected:
                 return ConnectFailed(f"{where}: no connection within {self._limits.connect_seconds:g} s")
             case TimeoutError():
                 seconds = self._limits.first_byte_seconds
@@ -170,19 +165,91 @@ class AiohttpExchange:
         await self._session.close()
 
 
-class _AiohttpResponse:
-    def __init__(self, response: aiohttp.ClientResponse, where: str, library: ModuleType) -> None:
-        self._response = response
-        self._where = where
-        self._library = library
-        self.status = response.status
-        self.headers = {name.lower(): value for name, value in response.headers.items()}
+class _Clock:
+    """How long a request may still take: until it has a connection, and from then to the first byte."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits) -> None:
+        self.timer = asyncio.timeout_at(loop.time() + limits.connect_seconds)
+        self.connected = False
+        self._loop = loop
+        self._first_byte_seconds = limits.first_byte_seconds
+
+    def connection_is_there(self) -> None:
+        """From now on the first byte is waited for."""
+        self.connected = True
+        self.timer.reschedule(self._loop.time() + self._first_byte_seconds)
+
+
+#: The clock of the request that the current task sends.
+_clock: ContextVar[_Clock] = ContextVar("anywire.http.clock")
+
+
+def _connector() -> aiohttp.TCPConnector:
+    """Return a connector that tells each request's clock when it has its connection."""
+    import aiohttp
+
+    class Connector(aiohttp.TCPConnector):
+        async def connect(
+            self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+        ) -> Connection:
+            connection = await super().connect(req, traces, timeout)
+            _clock.get().connection_is_there()
+            return connection
+
+    # How many there may be at once is the transport's business: some must never wait for others.
+    return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS)
+
+
+class _AiohttpCall:
+    """One request: the response to it while the block lasts."""
+
+    _response: aiohttp.ClientResponse
+
+    def __init__(
+        self,
+        exchange: AiohttpExchange,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+    ) -> None:
+        self._exchange = exchange
+        self._request = method, url, headers, body
+
+    async def __aenter__(self) -> _AiohttpCall:
+        self._response = await self._exchange.request(*self._request)
+        self.status = self._response.status
+        self.headers: Mapping[str, str] = _Headers(self._response.headers)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._response.__aexit__(kind, error, trace)
 
     async def read(self) -> bytes:
         try:
             return await self._response.content.readany()
-        except (self._library.ClientError, OSError) as error:
-            raise TransportBroken(f"{self._where}: the answer was cut: {_describe(error)}") from error
+        except (self._exchange.client_error, OSError) as error:
+            method, url, *_ = self._request
+            where = f"{method} {without_secrets(url)}"
+            raise TransportBroken(f"{where}: the answer was cut: {_describe(error)}") from error
+
+
+class _Headers(Mapping[str, str]):
+    """Headers as a plain mapping under lower-case names: of one that occurs twice, the last."""
+
+    def __init__(self, raw: CIMultiDictProxy[str]) -> None:
+        self._raw = raw
+
+    def __getitem__(self, name: str) -> str:
+        return self._raw.getall(name)[-1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({name.lower(): None for name in self._raw})
+
+    def __len__(self) -> int:
+        return len({name.lower() for name in self._raw})
 
 
 def _was_closed_before(error: BaseException | None) -> bool:

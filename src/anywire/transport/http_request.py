@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
@@ -147,11 +148,14 @@ class Asker:
         False: the session is gone, and the request was refused because of it.  Raises a
         `TransportError`, `ProtocolError` or `DeadlineExceeded` when there is no reply.
         """
-        what = f"{self._calls.name}: the answer was not complete"
-        async with (
-            bounded(self._limits.answer_seconds, what),
-            self._calls.open("POST", Purpose.REQUEST, body, session=session) as (response, reading),
-        ):
+        seconds = self._limits.answer_seconds
+        if seconds == math.inf:
+            return await self._ask(expected, body, session)
+        async with bounded(seconds, f"{self._calls.name}: the answer was not complete"):
+            return await self._ask(expected, body, session)
+
+    async def _ask(self, expected: Expected, body: bytes, session: HttpSession) -> bool:
+        async with self._calls.open("POST", Purpose.REQUEST, body, session=session) as (response, reading):
             expected.session_id = response.headers.get("mcp-session-id") or None
             if reading is Reading.SESSION_GONE:
                 return False
