@@ -88,9 +88,10 @@ class AiohttpExchange:
         self._aiohttp = aiohttp
         #: What aiohttp raises.
         self.client_error = aiohttp.ClientError
-        self._limits = limits
+        #: The limits in force, and the loop that everything runs in.
+        self.limits = limits
+        self.loop = asyncio.get_running_loop()
         self._proxies: dict[str, str | None] = {}
-        self._loop = asyncio.get_running_loop()
         self._last_used = 0.0
         self._session = aiohttp.ClientSession(
             connector=_connector(),
@@ -107,32 +108,29 @@ class AiohttpExchange:
         """Send a request."""
         return _AiohttpCall(self, method, url, headers, body)
 
-    async def request(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> aiohttp.ClientResponse:
-        """Send a request and return the response as aiohttp has it."""
-        if self._loop.time() - self._last_used > _PAUSE_SECONDS:
+    async def send(self, call: _AiohttpCall) -> aiohttp.ClientResponse:
+        """Send the request of a call and return the response as aiohttp has it."""
+        now = self.loop.time()
+        if now - self._last_used > _PAUSE_SECONDS:
             # After a pause the loop learns which kept connections are closed, before one is used again.
             await asyncio.sleep(0)  # now it asks the system ...
             await asyncio.sleep(0)  # ... and has acted on it
-        self._last_used = self._loop.time()
-        clock = _Clock(self._loop, self._limits)
-        token = _clock.set(clock)
+        self._last_used = now
+        body, token = call.body, _calling.set(call)
         try:
-            async with clock.timer:
+            async with call.timer:
                 return await self._session.request(
-                    method,
-                    url,
-                    headers=headers,
+                    call.method,
+                    call.url,
+                    headers=call.sent_headers,
                     data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
                     allow_redirects=False,
-                    proxy=self._proxy(url),
+                    proxy=self._proxy(call.url),
                 )
         except Exception as error:
-            where = f"{method} {without_secrets(url)}"
-            raise self._read_error(where, error, connected=clock.connected) from error
+            raise self._read_error(call, error) from error
         finally:
-            _clock.reset(token)
+            _calling.reset(token)
 
     def _proxy(self, url: str) -> str | None:
         """Return the proxy for a URL, which is looked up once for each server."""
@@ -141,14 +139,14 @@ class AiohttpExchange:
             self._proxies[origin] = proxy_for(url)
         return self._proxies[origin]
 
-    def _read_error(self, where: str, error: Exception, *, connected: bool) -> Exception:
+    def _read_error(self, call: _AiohttpCall, error: Exception) -> Exception:
         """Tell what went wrong, and whether anything was sent."""
-        aiohttp = self._aiohttp
+        aiohttp, where, connected = self._aiohttp, call.where, call.connected
         match error:
             case TimeoutError() if not connected:
-                return ConnectFailed(f"{where}: no connection within {self._limits.connect_seconds:g} s")
+                return ConnectFailed(f"{where}: no connection within {self.limits.connect_seconds:g} s")
             case TimeoutError():
-                seconds = self._limits.first_byte_seconds
+                seconds = self.limits.first_byte_seconds
                 return DeadlineExceeded(f"{where}: no first byte of an answer within {seconds:g} s")
             case aiohttp.InvalidURL():
                 return ConfigError(f"{where}: this is no URL")
@@ -165,45 +163,14 @@ class AiohttpExchange:
         await self._session.close()
 
 
-class _Clock:
-    """How long a request may still take: until it has a connection, and from then to the first byte."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, limits: Limits) -> None:
-        self.timer = asyncio.timeout_at(loop.time() + limits.connect_seconds)
-        self.connected = False
-        self._loop = loop
-        self._first_byte_seconds = limits.first_byte_seconds
-
-    def connection_is_there(self) -> None:
-        """From now on the first byte is waited for."""
-        self.connected = True
-        self.timer.reschedule(self._loop.time() + self._first_byte_seconds)
-
-
-#: The clock of the request that the current task sends.
-_clock: ContextVar[_Clock] = ContextVar("anywire.http.clock")
-
-
-def _connector() -> aiohttp.TCPConnector:
-    """Return a connector that tells each request's clock when it has its connection."""
-    import aiohttp
-
-    class Connector(aiohttp.TCPConnector):
-        async def connect(
-            self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
-        ) -> Connection:
-            connection = await super().connect(req, traces, timeout)
-            _clock.get().connection_is_there()
-            return connection
-
-    # How many there may be at once is the transport's business: some must never wait for others.
-    return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS)
-
-
 class _AiohttpCall:
     """One request: the response to it while the block lasts."""
 
     _response: aiohttp.ClientResponse
+    status: int
+    headers: Mapping[str, str]
+    #: Whether there was a connection: from then on the request may have been sent.
+    connected: bool = False
 
     def __init__(
         self,
@@ -213,13 +180,28 @@ class _AiohttpCall:
         headers: Mapping[str, str],
         body: bytes | None,
     ) -> None:
+        self.method = method
+        self.url = url
+        self.sent_headers = headers
+        self.body = body
+        #: How long the request may still take: first until it has a connection.
+        self.timer = asyncio.timeout_at(exchange.loop.time() + exchange.limits.connect_seconds)
         self._exchange = exchange
-        self._request = method, url, headers, body
+
+    @property
+    def where(self) -> str:
+        """What the request is called in errors."""
+        return f"{self.method} {without_secrets(self.url)}"
+
+    def has_connection(self) -> None:
+        """From now on the first byte of the answer is waited for."""
+        self.connected = True
+        self.timer.reschedule(self._exchange.loop.time() + self._exchange.limits.first_byte_seconds)
 
     async def __aenter__(self) -> _AiohttpCall:
-        self._response = await self._exchange.request(*self._request)
+        self._response = await self._exchange.send(self)
         self.status = self._response.status
-        self.headers: Mapping[str, str] = _Headers(self._response.headers)
+        self.headers = _Headers(self._response.headers)
         return self
 
     async def __aexit__(
@@ -231,9 +213,27 @@ class _AiohttpCall:
         try:
             return await self._response.content.readany()
         except (self._exchange.client_error, OSError) as error:
-            method, url, *_ = self._request
-            where = f"{method} {without_secrets(url)}"
-            raise TransportBroken(f"{where}: the answer was cut: {_describe(error)}") from error
+            raise TransportBroken(f"{self.where}: the answer was cut: {_describe(error)}") from error
+
+
+#: The call that the current task is making.
+_calling: ContextVar[_AiohttpCall] = ContextVar("anywire.http.calling")
+
+
+def _connector() -> aiohttp.TCPConnector:
+    """Return a connector that tells each call when it has its connection."""
+    import aiohttp
+
+    class Connector(aiohttp.TCPConnector):
+        async def connect(
+            self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+        ) -> Connection:
+            connection = await super().connect(req, traces, timeout)
+            _calling.get().has_connection()
+            return connection
+
+    # How many there may be at once is the transport's business: some must never wait for others.
+    return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS)
 
 
 class _Headers(Mapping[str, str]):
