@@ -359,6 +359,36 @@ async def test_an_invented_event_id_is_refused(id: str) -> None:
         assert (await stream.message()).message["method"] == "notifications/x"
 
 
+async def test_a_stream_that_has_not_begun_cannot_be_asked_for() -> None:
+    """No event of it was sent, so whoever names one has made it up; the call gets its reply as ever."""
+    async with place() as here, here.caller.begin("POST", call(1, "hold")) as post:
+        await here.tools.until_held()
+        made_up = f"p0-{here.transport._tag}_0"
+        refused = await here.caller.request("GET", Last_Event_ID=made_up, Content_Type=None)
+        here.tools.gate.set()
+        head = await post.head()
+        body = json.loads(await post.body())
+
+    assert refused.status == 400
+    assert (head.status, text_of(body)) == (200, "hold is done")
+
+
+async def test_replies_in_one_piece_cost_no_place_in_the_log() -> None:
+    """Nobody can come back for them, and a stream that was lost is not forgotten over them."""
+    async with place(QUICK.replace(replay_events=4)) as here:
+        async with here.caller.begin("POST", call(1, "step_then_hold", token="t")) as post:
+            await post.head()
+            first = await post.message()
+            post.reset()
+        for number in range(2, 22):
+            await here.caller.post(call(number, "echo", {"text": "x"}))
+        here.tools.gate.set()
+        async with here.caller.listen(Last_Event_ID=first.id) as stream:
+            rest = await stream.messages()
+
+    assert [each.get("id", each.get("method")) for each in rest] == ["notifications/progress", 1]
+
+
 async def test_an_event_that_is_too_old_is_refused_and_not_answered_with_a_gap() -> None:
     """What was in between is gone, and the client must know."""
     async with place(QUICK.replace(replay_events=2)) as here:
@@ -488,6 +518,17 @@ async def test_a_slow_reader_that_vanishes_lets_its_handler_go_on() -> None:
         await until(lambda: not transport._by_request, "the call has ended")
 
         assert not transport._full
+
+
+async def test_a_client_that_reads_no_streams_holds_nobody() -> None:
+    """What comes before its reply is left out, however much that is."""
+    limits = QUICK.replace(write_high_bytes=64 * 1024, write_low_bytes=16 * 1024)
+    async with place(limits) as here:
+        message = call(1, "steps", {"count": 20, "size": 20_000}, token="t")
+        async with asyncio.timeout(10):
+            answer = await here.caller.post(message, Accept="application/json")
+
+    assert text_of(answer.message) == "20 steps"
 
 
 # The end.

@@ -146,8 +146,13 @@ class OutgoingStream:
         return data
 
     async def until_ended(self, ticket: int) -> bool:
-        """Wait for the end of the stream; say whether this is still its reader."""
+        """Wait for the end of the stream; say whether this is still its reader.
+
+        What comes before the end is left out, so that nobody waits until it is read.
+        """
         while self._reader == ticket and not self.ended:
+            while self.drop() is not None:
+                pass
             await self._news()
         return self._reader == ticket
 
