@@ -16,15 +16,18 @@ from anywire.wire.limits import Limits
 from anywire.wire.message import (
     Batch,
     Message,
+    Request,
     Response,
     create_notification,
     create_request,
     create_response,
 )
-from tests.http.raw import Caller, Connection, ask, call, connection, note, text_of
+from tests.http.raw import BOTH, Caller, Connection, ask, call, connection, note, text_of
 from tests.http.serving import QUICK, listener_of, on_socket, until
 from tests.http.tools import Tools
+from tests.http.walk import Walker
 
+JSON_ONLY = "application/json"
 OLDER = ["2025-03-26", "2025-06-18"]
 
 
@@ -460,6 +463,41 @@ async def test_a_cancelled_call_is_stopped_and_its_post_ends() -> None:
 
     assert cancelled.status == 202
     assert (head.status, body) == (202, b"")
+
+
+async def test_a_call_that_is_cancelled_while_it_reports_has_no_reply() -> None:
+    """Least of all what it had reported: that is no answer."""
+
+    def accept(transport: Transport) -> None:
+        assert isinstance(transport, HttpServerTransport)
+        transport.callbacks.on_message = lambda message: serve(transport, message)
+        started.append(asyncio.ensure_future(transport.start()))
+
+    def serve(transport: HttpServerTransport, message: Message | Batch) -> None:
+        if isinstance(message, Request) and message.method == "initialize":
+            transport.post(Response(message.id, b"{}"))
+        elif isinstance(message, Request):
+            transport.post(create_notification("notifications/progress", {}), message.id)
+            transport.deliver(create_notification("notifications/cancelled", {"requestId": 1}), None)
+
+    started: list[asyncio.Future[None]] = []
+    walker = Walker(listener_of(accept))
+    answers = [await walker.post(call(1, "x"), await walker.open(), accept) for accept in (BOTH, JSON_ONLY)]
+
+    assert [(answer.status, answer.body) for answer in answers] == [(202, b"")] * 2
+
+
+async def test_the_rest_of_a_batch_is_answered_when_one_of_it_is_cancelled() -> None:
+    async with place(QUICK.replace(stream_open_seconds=10), "2025-03-26") as here:
+        batch = [call(1, "hold"), call(2, "echo", {"text": "x"})]
+        async with here.caller.begin("POST", batch) as post:
+            await here.tools.until_held()
+            await here.caller.post(note("notifications/cancelled", {"requestId": 1}))
+            head = await post.head()
+            body = await post.body()
+
+    assert head.status == 200
+    assert [each["id"] for each in json.loads(body)] == [2]
 
 
 async def test_a_cancelled_call_ends_its_stream() -> None:

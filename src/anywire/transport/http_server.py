@@ -236,13 +236,10 @@ class _Exchange(Wire):
                 await _one_turn()  # a handler that does not wait is done by then
                 if not stream.ended:
                     await self._shape(stream, ticket, head)
-            if stream.ended and head.json and (len(stream) == 1 or not head.stream):
-                reply = stream.take_last(ticket)  # what belonged to the request before it is left out
-                await (
-                    self.respond(202, headers) if reply is None else self.respond_json(reply, 200, headers)
-                )
-            elif stream.ended and stream.cancelled:
-                await self.respond(202, headers)
+            if stream.ended and not stream.replied:
+                await self.respond(202, headers)  # it was cancelled, and wants no reply
+            elif stream.ended and head.json and (len(stream) == 1 or not head.stream):
+                await self._last(stream, ticket, headers)
             else:
                 await self._stream(session, stream, ticket, headers, prime=head.prime)
         finally:
@@ -258,6 +255,13 @@ class _Exchange(Wire):
             wanted = await stream.until_ended(ticket)
         if not wanted:
             raise ClientGone  # no other reader can know of a stream that has not begun
+
+    async def _last(self, stream: OutgoingStream, ticket: int, headers: Headers | None) -> None:
+        """Answer with the reply alone; what belonged to the request before it is left out."""
+        reply = stream.take_last(ticket)
+        if reply is None:
+            raise ClientGone  # nobody else could have taken it
+        await self.respond_json(reply, 200, headers)
 
     async def _get(self, verdict: OpenStream) -> None:
         session = self._listener.sessions.find(verdict.session_id)

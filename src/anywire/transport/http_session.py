@@ -237,6 +237,8 @@ class HttpServerTransport:
         if stream is None:
             _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
             return None
+        if answered:
+            stream.replied = True
         self._put(stream, encode(message), last=self._settle(stream, answered))
         if stream is self._general and not stream.has_reader:
             self._bound_general()
@@ -276,7 +278,6 @@ class HttpServerTransport:
         stream = self._by_request.pop(key, None)
         if stream is not None:
             stream.awaited.discard(key)
-            stream.cancelled = True
             if not stream.awaited:
                 self._end_post(stream)
 
@@ -291,6 +292,7 @@ class HttpServerTransport:
         Without an answer a client could take it for refused, and send again what has been executed.
         """
         for key in stream.awaited:
+            stream.replied = True
             error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
             self._put(stream, encode(msgspec.structs.replace(error, id=key)), last=False)
         stream.end()

@@ -32,8 +32,8 @@ class OutgoingStream:
     #: The number of bytes that wait.
     size: int = 0
     ended: bool = False
-    #: A request was cancelled, so that its reply will not come.
-    cancelled: bool = False
+    #: A reply was put on it: without one at its end, all of its requests were cancelled.
+    replied: bool = False
     #: More waits than its reader should have waiting.
     full: bool = False
     #: Its reader has gone: what is put on it is kept elsewhere, until somebody reads again.
