@@ -32,6 +32,13 @@ from anywire.protocol.http.server import (
     unknown_event,
     unknown_session,
 )
+from anywire.protocol.http.stateless import (
+    StatelessFace,
+    check_call,
+    is_stateless,
+    refuse_handshake,
+    status_of,
+)
 from anywire.transport.asgi import (
     ClientGone,
     Headers,
@@ -45,14 +52,15 @@ from anywire.transport.asgi import (
     headers_of,
     path_of,
 )
-from anywire.transport.contract import Accept
+from anywire.transport.contract import Accept, Transport
+from anywire.transport.http_call import HttpCallTransport
 from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.http_sessions import HttpSessions
 from anywire.transport.http_stream import OutgoingStream
-from anywire.wire.codec import encode
+from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import encode_comment, encode_event
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Message
+from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request
 
 __all__ = ("HttpListener",)
 
@@ -78,10 +86,13 @@ class HttpListener:
         *,
         guard: Guard | None = None,
         path: str | None = None,
+        stateless: StatelessFace | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._accept = accept
         self._serves = serves
+        #: What is served of the stateless era; None: nothing.
+        self.stateless = stateless
         self._guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
         self._limits = limits
@@ -134,13 +145,15 @@ class HttpListener:
             self._heads[telling] = verdict
         return verdict
 
-    def read(self, head: ReadBody, session_id: str, body: bytes) -> PostVerdict:
-        """Decide what a body means."""
-        return read_post(head, session_id, body, self._serves, self._limits)
+    def read(self, head: ReadBody, session_id: str, message: Message | Batch | Fault) -> PostVerdict:
+        """Decide what a message of the handshake era means."""
+        if self.stateless is not None and self.stateless.alone:
+            return refuse_handshake(message)
+        return read_post(head, session_id, message, self._serves)
 
-    def accept(self, session: HttpServerTransport) -> None:
-        """Hand a new session to whoever serves it."""
-        self._accept(session)
+    def accept(self, transport: Transport) -> None:
+        """Hand a new session, or a request that stands for itself, to whoever serves it."""
+        self._accept(transport)
 
     @property
     def limits(self) -> Limits:
@@ -192,7 +205,12 @@ class _Exchange(Wire):
         body = await self.body(headers.get(b"content-length", b""), self._limits.body_bytes)
         if body is None:
             return
-        verdict = listener.read(head, session_id, body)
+        message = decode(body, self._limits)
+        if listener.stateless is not None and is_stateless(_version_of(headers), message):
+            assert not isinstance(message, Batch | Fault)
+            await self._call(message, head, headers, listener.stateless)
+            return
+        verdict = listener.read(head, session_id, message)
         match verdict:
             case Deliver():
                 if session is None or session.closed:
@@ -208,6 +226,43 @@ class _Exchange(Wire):
                 await self.respond_json(encode(verdict.error))
             case OpenSession():
                 await self._open(verdict, head)
+
+    async def _call(
+        self, message: Message, head: ReadBody, headers: dict[bytes, bytes], face: StatelessFace
+    ) -> None:
+        """Answer a request that stands for itself: when its client goes, nobody wants the reply."""
+        refused = check_call(_texts(headers), message, face)
+        if refused is not None:
+            await self.reject(refused)
+            return
+        if not isinstance(message, Request):
+            await self.respond(202)  # a notification, of which this era has none over HTTP
+            return
+        call = HttpCallTransport(message, self._limits)
+        ticket = call.stream.begin_reading()
+        try:
+            self._listener.accept(call)
+            await _one_turn()  # a handler that does not wait is done after two
+            await _one_turn()
+            if not call.stream.ended:
+                await self._shape(call.stream, ticket, head)
+            if call.reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
+                reply = call.reply
+                status = status_of(reply) if isinstance(reply, ErrorResponse) else 200
+                await self.respond_json(encode(reply), status)
+            else:
+                await self._stream_call(call, ticket)
+        finally:
+            call.end(gone=call.reply is None)
+
+    async def _stream_call(self, call: HttpCallTransport, ticket: int) -> None:
+        if not call.stream.ended:
+            self._watch(call.stream, ticket)
+        await self.start_stream()
+        rest = b""
+        with ending_politely():
+            rest = await self._send_events(call.stream, ticket, encode_comment())
+        await self.end_stream(rest)
 
     async def _open(self, verdict: OpenSession, head: ReadBody) -> None:
         session = self._listener.sessions.create()
@@ -335,6 +390,15 @@ class _Exchange(Wire):
     async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
         await self.disconnected()
         stream.stop_reading(ticket)
+
+
+def _version_of(headers: dict[bytes, bytes]) -> str | None:
+    version = headers.get(b"mcp-protocol-version")
+    return None if version is None else version.decode("latin-1").strip()
+
+
+def _texts(headers: dict[bytes, bytes]) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
 
 
 @coroutine
