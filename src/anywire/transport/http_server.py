@@ -197,6 +197,7 @@ class _Exchange:
     ) -> None:
         """Answer a POST: one JSON text, or an event stream when something must precede the reply."""
         stream = session.open_post(message)
+        stream.comes_back = shapes.stream and shapes.prime
         with self._reading(session, stream) as ticket:  # before anybody writes, who would not be held
             session.deliver(message, stream)
             if not stream.ended:
@@ -241,7 +242,7 @@ class _Exchange:
             await self._stream(stream, ticket, [], prime=verdict.prime and not last)
 
     async def _stream(self, stream: OutgoingStream, ticket: int, headers: Headers, *, prime: bool) -> None:
-        """Send a stream's events until it ends, another reader takes over, or the client goes.
+        """Send a stream's events until it ends or rests, another reader takes over, or the client goes.
 
         In this era a disconnect cancels nothing: the client may come back for its reply.
         """
@@ -256,9 +257,11 @@ class _Exchange:
         while True:
             while (event := stream.take(ticket)) is not None:
                 await self._wire.more(encode_event(event.data, id=event.id, event="message"))
-            if stream.ended or not await stream.wait(ticket, self._limits.keep_alive_seconds):
+            if stream.ended or stream.resting:
                 return
-            if not len(stream) and not stream.ended:
+            if not await stream.wait(ticket, self._limits.keep_alive_seconds):
+                return
+            if not len(stream) and not stream.ended and not stream.resting:
                 await self._wire.more(encode_comment("keep-alive"))
 
     def _primer(self, stream: OutgoingStream) -> bytes:

@@ -41,6 +41,10 @@ class OutgoingStream:
         self.ended = False
         #: A request was cancelled, so that its reply will not come.
         self.cancelled = False
+        #: Its client is told how to come back from the first byte on, and when to.
+        self.comes_back = False
+        #: The connection that carries it is to end now; the stream goes on, on the next one.
+        self.resting = False
         #: More waits than its reader should have waiting.
         self.full = False
         #: Its reader has gone: what is put on it is kept elsewhere, until somebody reads again.
@@ -75,6 +79,12 @@ class OutgoingStream:
         self.ended = True
         self._changed()
 
+    def rest(self) -> None:
+        """Let the connection that carries it end, if its client will come back for the rest."""
+        if self.comes_back and not self.ended:
+            self.resting = True
+            self._changed()
+
     def drop(self) -> LoggedEvent | None:
         """Take the oldest event away unread."""
         if not self._events:
@@ -96,6 +106,7 @@ class OutgoingStream:
     def begin_reading(self) -> int:
         """Become the reader; whoever was it before stops.  Returns a ticket for the other calls."""
         self._reader += 2 if self.has_reader else 1
+        self.resting = False
         self._changed()
         return self._reader
 
@@ -130,8 +141,11 @@ class OutgoingStream:
         return self._reader == ticket
 
     async def wait(self, ticket: int, seconds: float) -> bool:
-        """Wait for an event or the end, at most so long; say whether this is still its reader."""
-        while self._reader == ticket and not self._events and not self.ended:
+        """Wait for an event or the end, at most so long; say whether this is still its reader.
+
+        A stream that rests is waited for no longer.
+        """
+        while self._reader == ticket and not self._events and not self.ended and not self.resting:
             try:
                 async with asyncio.timeout(seconds):
                     await self._news()
