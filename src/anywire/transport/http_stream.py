@@ -79,12 +79,6 @@ class OutgoingStream:
         self.ended = True
         self._changed()
 
-    def rest(self) -> None:
-        """Let the connection that carries it end, if its client will come back for the rest."""
-        if self.comes_back and not self.ended:
-            self.resting = True
-            self._changed()
-
     def drop(self) -> LoggedEvent | None:
         """Take the oldest event away unread."""
         if not self._events:
@@ -101,13 +95,19 @@ class OutgoingStream:
             self._taken.clear()
             await self._taken.wait()
 
+    def rest(self) -> None:
+        """Let the connection that carries it end, if its client will come back for the rest."""
+        if self.comes_back and not self.ended:
+            self.resting = True
+            self._changed()
+
     # Reading.
 
     def begin_reading(self) -> int:
         """Become the reader; whoever was it before stops.  Returns a ticket for the other calls."""
         self._reader += 2 if self.has_reader else 1
-        self.resting = False
         self._changed()
+        self.resting = False
         return self._reader
 
     def stop_reading(self, ticket: int) -> None:
