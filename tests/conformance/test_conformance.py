@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -34,7 +35,9 @@ def test_nothing_is_wrong(suite: Suite, side: Side, version: str, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("side", "target"), [("server", "http://localhost:9/mcp"), ("client", f"{sys.executable} -c pass")]
+    ("side", "target"),
+    [("server", "http://localhost:9/mcp"), ("client", shlex.join([sys.executable, "-c", "pass"]))],
+    ids=["server", "client"],
 )
 def test_whoever_says_nothing_does_not_pass(suite: Suite, side: Side, target: str, tmp_path: Path) -> None:
     """The suite itself finds nothing wrong with a client that never comes."""
