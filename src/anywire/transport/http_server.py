@@ -60,7 +60,7 @@ from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import encode_comment, encode_event
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request
+from anywire.wire.message import Batch, Fault, Message, Request
 
 __all__ = ("HttpListener",)
 
@@ -70,6 +70,8 @@ _HEADS: Final = 256
 _HEAD_BYTES: Final = 2048
 #: Events that wait are sent together up to so many bytes.
 _CHUNK_BYTES: Final = 64 * 1024
+#: Turns of the loop after which the reply of a handler that does not wait is there.
+_TURNS: Final = 2
 
 
 class HttpListener:
@@ -242,27 +244,19 @@ class _Exchange(Wire):
         ticket = call.stream.begin_reading()
         try:
             self._listener.accept(call)
-            await _one_turn()  # a handler that does not wait is done after two
-            await _one_turn()
+            for _ in range(_TURNS):
+                await _one_turn()
             if not call.stream.ended:
                 await self._shape(call.stream, ticket, head)
-            if call.reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
-                reply = call.reply
-                status = status_of(reply) if isinstance(reply, ErrorResponse) else 200
-                await self.respond_json(encode(reply), status)
-            else:
-                await self._stream_call(call, ticket)
+            reply = call.reply
+            if reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
+                await self.respond_json(encode(reply), status_of(reply))
+                return
+            if not call.stream.ended:
+                self._watch(call.stream, ticket)
+            await self._send_stream(call.stream, ticket, encode_comment())
         finally:
             call.end(gone=call.reply is None)
-
-    async def _stream_call(self, call: HttpCallTransport, ticket: int) -> None:
-        if not call.stream.ended:
-            self._watch(call.stream, ticket)
-        await self.start_stream()
-        rest = b""
-        with ending_politely():
-            rest = await self._send_events(call.stream, ticket, encode_comment())
-        await self.end_stream(rest)
 
     async def _open(self, verdict: OpenSession, head: ReadBody) -> None:
         session = self._listener.sessions.create()
@@ -284,6 +278,7 @@ class _Exchange(Wire):
         if isinstance(stream, bytes):
             await self.respond_json(encode(id_in_flight(stream).error))
             return
+        stream.comes_back = head.stream and head.prime
         ticket = stream.begin_reading()  # before anybody writes, who would not be held
         try:
             session.deliver(message, stream)
@@ -344,19 +339,23 @@ class _Exchange(Wire):
         *,
         prime: bool,
     ) -> None:
-        """Send a stream's events until it ends, another reader takes over, or the client goes.
+        """Send a stream's events until it ends or rests, another reader takes over, or the client goes.
 
         In this era a disconnect cancels nothing: the client may come back for its reply.
         """
         session.begin_events(stream)
         if not stream.ended:
             self._watch(stream, ticket)
+        begin = self._primer(stream) if prime else encode_comment()
+        await self._send_stream(stream, ticket, begin, headers)
+
+    async def _send_stream(
+        self, stream: OutgoingStream, ticket: int, begin: bytes, headers: Headers | None = None
+    ) -> None:
         await self.start_stream(headers)
         rest = b""
         with ending_politely():
-            rest = await self._send_events(
-                stream, ticket, self._primer(stream) if prime else encode_comment()
-            )
+            rest = await self._send_events(stream, ticket, begin)
         await self.end_stream(rest)
 
     async def _send_events(self, stream: OutgoingStream, ticket: int, begin: bytes) -> bytes:
@@ -370,13 +369,14 @@ class _Exchange(Wire):
                 events.append(encode_event(data, id=id, event="message"))
                 size += len(events[-1])
             chunk = b"".join(events)
-            if stream.ended and not len(stream):
+            if (stream.ended or stream.resting) and not len(stream):
                 return chunk
             if chunk:
                 await self.more(chunk)
             if not await stream.wait(ticket, self._limits.keep_alive_seconds):
                 return b""
-            chunk = b"" if len(stream) or stream.ended else encode_comment("keep-alive")
+            idle = not len(stream) and not stream.ended and not stream.resting
+            chunk = encode_comment("keep-alive") if idle else b""
 
     def _primer(self, stream: OutgoingStream) -> bytes:
         """From its first byte on a stream can be resumed, and its client knows how soon."""

@@ -32,6 +32,7 @@ from anywire.wire.message import (
     Message,
     Notification,
     Request,
+    Response,
     create_error_response,
 )
 
@@ -98,9 +99,9 @@ def refuse_handshake(message: Message | Batch | Fault) -> Reject:
     return _reject(message if isinstance(message, Request) else None, fault, 400)
 
 
-def status_of(reply: ErrorResponse) -> int:
-    """Return the HTTP status that goes with an error."""
-    return _STATUSES.get(reply.detail().code, 200)
+def status_of(reply: Response | ErrorResponse) -> int:
+    """Return the HTTP status that goes with a reply."""
+    return 200 if isinstance(reply, Response) else _STATUSES.get(reply.detail().code, 200)
 
 
 def _difference(headers: Mapping[str, str], request: Request, face: StatelessFace) -> str:
