@@ -261,7 +261,7 @@ class Exchange:
     def detach(self) -> None:
         """Let the wire rest until the answer, where it can.  Callable from any thread."""
         try:
-            self.loop.call_soon_threadsafe(self._detach)
+            self._session.loop.call_soon_threadsafe(self._detach)
         except RuntimeError:
             pass  # the loop is closed, and the wire with it
 

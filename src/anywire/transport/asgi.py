@@ -28,6 +28,7 @@ __all__ = (
     "headers_of",
     "path_of",
     "read_head_of",
+    "text_of",
 )
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -142,6 +143,12 @@ def ending_politely() -> Generator[None]:
         yield
     except asyncio.CancelledError:
         _log.debug("a stream was cancelled and ends")
+
+
+def text_of(headers: dict[bytes, bytes], name: bytes) -> str | None:
+    """Return the value of a header, None where there is none."""
+    value = headers.get(name)
+    return None if value is None else value.decode("latin-1").strip()
 
 
 def headers_of(scope: Scope) -> dict[bytes, bytes]:

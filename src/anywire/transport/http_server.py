@@ -51,6 +51,7 @@ from anywire.transport.asgi import (
     head_from,
     headers_of,
     path_of,
+    text_of,
 )
 from anywire.transport.contract import Accept, Transport
 from anywire.transport.http_call import HttpCallTransport
@@ -208,7 +209,9 @@ class _Exchange(Wire):
         if body is None:
             return
         message = decode(body, self._limits)
-        if listener.stateless is not None and is_stateless(_version_of(headers), message):
+        if listener.stateless is not None and is_stateless(
+            text_of(headers, b"mcp-protocol-version"), message
+        ):
             assert not isinstance(message, Batch | Fault)
             await self._call(message, head, headers, listener.stateless)
             return
@@ -233,7 +236,7 @@ class _Exchange(Wire):
         self, message: Message, head: ReadBody, headers: dict[bytes, bytes], face: StatelessFace
     ) -> None:
         """Answer a request that stands for itself: when its client goes, nobody wants the reply."""
-        refused = check_call(_texts(headers), message, face)
+        refused = check_call(head_from("POST", headers.items()).headers, message, face)
         if refused is not None:
             await self.reject(refused)
             return
@@ -252,8 +255,7 @@ class _Exchange(Wire):
             if reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
                 await self.respond_json(encode(reply), status_of(reply))
                 return
-            if not call.stream.ended:
-                self._watch(call.stream, ticket)
+            self._watch(call.stream, ticket)
             await self._send_stream(call.stream, ticket, encode_comment())
         finally:
             call.end(gone=call.reply is None)
@@ -390,15 +392,6 @@ class _Exchange(Wire):
     async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
         await self.disconnected()
         stream.stop_reading(ticket)
-
-
-def _version_of(headers: dict[bytes, bytes]) -> str | None:
-    version = headers.get(b"mcp-protocol-version")
-    return None if version is None else version.decode("latin-1").strip()
-
-
-def _texts(headers: dict[bytes, bytes]) -> dict[str, str]:
-    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
 
 
 @coroutine
