@@ -24,8 +24,8 @@ from anywire.server.methods.table import METHODS
 from anywire.server.result import describe
 from anywire.server.running import Running
 from anywire.server.service import Service
-from anywire.server.threads import DaemonThreads
 from anywire.session.caller import Caller
+from anywire.session.threads import DaemonThreads
 from anywire.transport.contract import Transport
 from anywire.wire.batch import BatchReplies
 from anywire.wire.codec import encode_value
