@@ -32,8 +32,11 @@ __all__ = ("Elicited", "Eliciting", "OnElicit", "with_defaults")
 #: What the user did: a whole result, what was filled in, `accept`, `decline` or `cancel`; None: declined.
 Elicited: TypeAlias = ElicitResult | Mapping[str, Any] | ElicitAction | None
 
-#: Asks a user.  It may take a second parameter, an `Asked`.
-OnElicit: TypeAlias = Callable[..., Elicited] | Callable[..., Awaitable[Elicited]]
+#: Asks a user.  It gets `ElicitFormParams`, or `ElicitUrlParams` unless the client declares that it takes
+#: none, and may take a second parameter, an `Asked`.
+OnElicit: TypeAlias = (
+    Callable[[Any], Elicited | Awaitable[Elicited]] | Callable[[Any, Asked], Elicited | Awaitable[Elicited]]
+)
 
 
 class Eliciting:

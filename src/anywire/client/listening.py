@@ -144,7 +144,7 @@ class Listener:
         return event
 
     def _wants(self, event: ClientEvent) -> bool:
-        """Say whether an event is meant for this listener: one of its resources, or a part of it, has changed."""
+        """Say whether an event is meant for this listener: of resources it hears of those it named."""
         if not isinstance(event, ResourceUpdated) or not self.resources:
             return True
         return any(event.uri.startswith(uri) for uri in self.resources)

@@ -28,32 +28,33 @@ class Outputs:
 
     def __init__(self, server: str) -> None:
         self._server = server
-        #: The schemas, each made into what checks a value when it is first used.
-        self.known: dict[str, dict[str, Any] | Validator] = {}
+        #: The schemas by tool.
+        self.known: dict[str, dict[str, Any]] = {}
+        # Made of a schema when it is first used.
+        self._validators: dict[str, Validator] = {}
 
     def learn(self, tools: Iterable[Tool]) -> None:
         """The server has listed all its tools."""
+        self._validators.clear()
         self.known = {
             tool.name: tool.output_schema for tool in tools if not isinstance(tool.output_schema, UnsetType)
         }
 
     def forget(self) -> None:
         """The list has changed: a schema may be another by now."""
-        self.known = {}
+        self.learn(())
 
     def check(self, name: str, result: ToolResult) -> None:
         """Raise `RemoteProtocolError` for a structured result that is not as its schema says."""
         if isinstance(result.message.structured_content, UnsetType) or result.is_error:
             return
-        validator = self.known[name]
-        if isinstance(validator, dict):
-            validator = self.known[name] = self._make(name, validator)
+        validator = self._validators.get(name)
+        if validator is None:
+            validator = self._validators[name] = self._make(name, self.known[name])
         fault = validator(result.structured)
         if fault:
-            reason = (
-                f"{self._server}: the structured result of tool {name!r} is not as its schema says: {fault}"
-            )
-            raise RemoteProtocolError(reason)
+            what = f"{self._server}: the structured result of tool {name!r}"
+            raise RemoteProtocolError(f"{what} is not as its schema says: {fault}")
 
     def _make(self, name: str, schema: dict[str, Any]) -> Validator:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from anywire.client.asked import Asked
 from anywire.client.callback import Callback
@@ -23,7 +23,9 @@ RootLike: TypeAlias = Root | str | os.PathLike[str]
 
 #: Roots that are looked at whenever the server asks, or a function that returns them.
 RootsSource: TypeAlias = (
-    Sequence[RootLike] | Callable[..., Iterable[RootLike]] | Callable[..., Awaitable[Iterable[RootLike]]]
+    Sequence[RootLike]
+    | Callable[[], Iterable[RootLike] | Awaitable[Iterable[RootLike]]]
+    | Callable[[Asked], Iterable[RootLike] | Awaitable[Iterable[RootLike]]]
 )
 
 
@@ -31,7 +33,7 @@ class Folders:
     """Roots that the program keeps in a sequence; it may change."""
 
     def __init__(self, roots: Sequence[RootLike]) -> None:
-        if isinstance(roots, str | bytes) or not isinstance(roots, Sequence):
+        if isinstance(roots, str | bytes) or not isinstance(cast("object", roots), Sequence):
             raise ConfigError(f"roots must be a sequence or a function, not {roots!r}")
         self._roots = roots
         for root in roots:
@@ -53,14 +55,14 @@ class Roots:
         return _write(await self._callback.call(asked))
 
 
-def make_root(root: RootLike) -> Root:
+def make_root(root: object) -> Root:
     """Return a root as it is told.  Raises `ConfigError` for what is none: its URI must be `file:`."""
     if isinstance(root, Root):
         made = root
     elif isinstance(root, str) and "://" in root:
         made = Root(root)
     elif isinstance(root, str | os.PathLike):
-        made = Root(Path(root).absolute().as_uri())
+        made = Root(Path(cast("str", root)).absolute().as_uri())
     else:
         raise ConfigError(f"{root!r} is no root: give a Root, a path or a file: URI")
     if not made.uri.startswith("file:"):

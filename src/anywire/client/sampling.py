@@ -6,10 +6,10 @@ Specification: MCP `client/sampling`; several blocks, and tools, since 2025-11-2
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from anywire.client.asked import Asked
 from anywire.client.callback import Callback
@@ -29,7 +29,10 @@ __all__ = ("OnSample", "Sampled", "Sampling")
 Sampled: TypeAlias = CreateMessageResult | str | AnyContent | Sequence[AnyContent] | None
 
 #: Asks a model.  It may take a second parameter, an `Asked`.
-OnSample: TypeAlias = Callable[..., Sampled] | Callable[..., Awaitable[Sampled]]
+OnSample: TypeAlias = (
+    Callable[[CreateMessageParams], Sampled | Awaitable[Sampled]]
+    | Callable[[CreateMessageParams, Asked], Sampled | Awaitable[Sampled]]
+)
 
 _UNKNOWN_MODEL = "unknown"
 
@@ -61,10 +64,13 @@ class Sampling:
 def _result(sampled: object) -> CreateMessageResult:
     if isinstance(sampled, CreateMessageResult):
         return sampled
-    content = cast("Any", TextContent(sampled) if isinstance(sampled, str) else sampled)
-    blocks = cast("list[object]", content) if isinstance(content, list | tuple) else [content]
-    uses_tool = any(isinstance(block, ToolUseContent) for block in blocks)
+    content = cast("AnyContent", TextContent(sampled) if isinstance(sampled, str) else sampled)
+    uses_tool = any(isinstance(block, ToolUseContent) for block in _blocks(content))
     return CreateMessageResult("assistant", content, _UNKNOWN_MODEL, "toolUse" if uses_tool else "endTurn")
+
+
+def _blocks(content: AnyContent | Sequence[AnyContent]) -> Sequence[AnyContent]:
+    return content if isinstance(content, Sequence) else [content]
 
 
 def _checked(result: CreateMessageResult, name: str, several: bool) -> bytes:
@@ -79,12 +85,8 @@ def _checked(result: CreateMessageResult, name: str, several: bool) -> bytes:
         raise ConfigError(f"{name} returned what is no message of a model: {error}") from error
     if isinstance(written, Sequence) and not several:
         raise ConfigError(f"{name} returned {len(written)} blocks; this revision has room for one")
-    for block in written if isinstance(written, Sequence) else [written]:
-        if isinstance(block, UnknownContent) and not _is_meant(block, content):
+    for block in _blocks(written):
+        # Unless the program itself made a block of a kind that is not known here.
+        if isinstance(block, UnknownContent) and block not in _blocks(content):
             raise ConfigError(f"{name} returned what is no block of content: {block.raw[:200]!r}")
     return raw
-
-
-def _is_meant(block: UnknownContent, content: AnyContent | Sequence[AnyContent] | UnsetType) -> bool:
-    """Say whether the program itself made a block of a kind that is not known here."""
-    return block in (content if isinstance(content, Sequence) else [content])

@@ -48,7 +48,7 @@ S = TypeVar("S", bound="ClientSession")
 
 
 class ClientSession:
-    """What a `Client` is beneath its typed calls: requests out, answers matched, the server's own answered."""
+    """What a `Client` is beneath its typed calls: requests out and answers in, and the other way round."""
 
     def __init__(
         self,
