@@ -464,7 +464,11 @@ async def test_messages_and_tools_come_typed() -> None:
     capabilities = ClientCapabilities(sampling=SamplingCapability(tools={}))
     async with played(on_sample=on_sample, capabilities=capabilities) as (_, peer):
         message = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "odd"}]}
-        params: dict[str, Any] = {"messages": [message], "maxTokens": 1, "tools": [{"name": "t", "inputSchema": {}}]}
+        params: dict[str, Any] = {
+            "messages": [message],
+            "maxTokens": 1,
+            "tools": [{"name": "t", "inputSchema": {}}],
+        }
         await peer.ask(1, "sampling/createMessage", params)
         await peer.receive()
 

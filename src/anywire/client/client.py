@@ -13,7 +13,7 @@ from anywire.client.listing import PROMPTS, RESOURCE_TEMPLATES, RESOURCES, TOOLS
 from anywire.client.outputs import Outputs
 from anywire.client.result import PromptResult, ResourceResult, ToolResult
 from anywire.client.session import ClientSession
-from anywire.errors import ConfigError, RemoteProtocolError, SessionError
+from anywire.errors import ConfigError, RemoteProtocolError
 from anywire.protocol.features import Feature, has
 from anywire.protocol.types.completion import CompleteResult
 from anywire.protocol.types.reading import read
@@ -114,12 +114,10 @@ class Client(ClientSession):
 
     async def subscribe(self, uri: str, *, timeout: float | None = None) -> None:
         """Ask to be told when a resource changes, until `unsubscribe`; `listen` tells."""
-        self._check_open()
         await self._subscriptions.subscribe(uri, timeout)
 
     async def unsubscribe(self, uri: str, *, timeout: float | None = None) -> None:
         """Ask no more to be told; nothing is sent while a listener still wants to hear."""
-        self._check_open()
         await self._subscriptions.unsubscribe(uri, timeout)
 
     async def prompts(self, *, timeout: float | None = None) -> list[Prompt]:
@@ -163,7 +161,6 @@ class Client(ClientSession):
 
     async def set_log_level(self, level: LogLevel, *, timeout: float | None = None) -> None:
         """Tell the server the least severe level of log messages that it shall send."""
-        self._check_open()
         await self._subscriptions.set_level(level, timeout)
 
     async def roots_changed(self) -> None:
@@ -193,10 +190,6 @@ class Client(ClientSession):
             return await self.request(method, params, timeout=timeout)
 
         return await read_all(listing, ask, self.name)
-
-    def _check_open(self) -> None:
-        if self._loop is None:
-            raise SessionError("the client has not been opened")
 
 
 def _read(raw: bytes, reader: Callable[[bytes], R], what: str) -> R:

@@ -118,6 +118,7 @@ class ClientSession:
         if self._loop is not None or self._transport.closed:
             raise SessionError("a client is opened once; make another with connect()")
         self._loop = asyncio.get_running_loop()
+        self._subscriptions.begin()
         try:
             await self._transport.start()
             await self._shake_hands()

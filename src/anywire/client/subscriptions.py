@@ -15,7 +15,7 @@ from typing import Protocol
 from weakref import WeakValueDictionary
 
 from anywire.client.listening import Listener
-from anywire.errors import AnywireError
+from anywire.errors import AnywireError, SessionError
 from anywire.protocol.types.logging import LogLevel, SetLevelParams
 from anywire.protocol.types.resources import SubscribeParams
 from anywire.wire.codec import encode_value
@@ -59,6 +59,10 @@ class Subscriptions:
         self._restoring: asyncio.Task[None] | None = None
         self._lost_again = False
 
+    def begin(self) -> None:
+        """The client is being opened: from now on there is somebody to ask."""
+        self._loop = asyncio.get_running_loop()
+
     @property
     def uris(self) -> list[str]:
         """The resources that are subscribed to."""
@@ -66,13 +70,13 @@ class Subscriptions:
 
     async def set_level(self, level: LogLevel, timeout: float | None) -> None:
         """Tell the server the least severe level of log messages that it shall send."""
-        await self._ask("logging/setLevel", encode_value(SetLevelParams(level)), timeout=timeout)
+        await self._send("logging/setLevel", encode_value(SetLevelParams(level)), timeout)
         self._level = level
 
     async def subscribe(self, uri: str, timeout: float | None) -> None:
         """Subscribe for the program, until it unsubscribes."""
         async with self._lock(uri):
-            await self._send("subscribe", uri, timeout)
+            await self._send_uri("subscribe", uri, timeout)
             self._wanted.add(uri)
 
     async def unsubscribe(self, uri: str, timeout: float | None) -> None:
@@ -80,11 +84,10 @@ class Subscriptions:
         async with self._lock(uri):
             self._wanted.discard(uri)
             if uri not in self._listening:
-                await self._send("unsubscribe", uri, timeout)
+                await self._send_uri("unsubscribe", uri, timeout)
 
     async def open(self, listener: Listener) -> None:
         """Subscribe for a listener, to all of its resources or to none."""
-        self._loop = asyncio.get_running_loop()
         joined: list[str] = []
         try:
             for uri in listener.resources:
@@ -121,7 +124,7 @@ class Subscriptions:
     async def _join(self, uri: str) -> None:
         async with self._lock(uri):
             if uri not in self._listening and uri not in self._wanted:
-                await self._send("subscribe", uri, None)
+                await self._send_uri("subscribe", uri, None)
             self._listening[uri] += 1
 
     async def _leave(self, uris: Iterable[str]) -> None:
@@ -133,7 +136,7 @@ class Subscriptions:
             try:
                 async with self._lock(uri):
                     if uri not in self._listening and uri not in self._wanted:
-                        await self._send("unsubscribe", uri, self._goodbye_seconds)
+                        await self._send_uri("unsubscribe", uri, self._goodbye_seconds)
             except AnywireError as error:
                 _log.info("%s: %s could not be unsubscribed from: %s", self._name, uri, error)
 
@@ -147,9 +150,9 @@ class Subscriptions:
             self._lost_again = False
             if self._level is not None:
                 params = encode_value(SetLevelParams(self._level))
-                await self._again(self._ask("logging/setLevel", params), "the log level")
+                await self._again(self._send("logging/setLevel", params, None), "the log level")
             for uri in self.uris:
-                await self._again(self._send("subscribe", uri, None), f"the subscription to {uri}")
+                await self._again(self._send_uri("subscribe", uri, None), f"the subscription to {uri}")
             if not self._lost_again:
                 return
 
@@ -162,8 +165,13 @@ class Subscriptions:
     def _restored(self, task: asyncio.Task[None]) -> None:
         self._restoring = None
 
-    async def _send(self, verb: str, uri: str, timeout: float | None) -> None:
-        await self._ask(f"resources/{verb}", encode_value(SubscribeParams(uri)), timeout=timeout)
+    async def _send_uri(self, verb: str, uri: str, timeout: float | None) -> None:
+        await self._send(f"resources/{verb}", encode_value(SubscribeParams(uri)), timeout)
+
+    async def _send(self, method: str, params: bytes, timeout: float | None) -> None:
+        if self._loop is None:
+            raise SessionError("the client has not been opened")
+        await self._ask(method, params, timeout=timeout)
 
     def _lock(self, uri: str) -> asyncio.Lock:
         return self._locks.setdefault(uri, asyncio.Lock())
