@@ -14,6 +14,7 @@ from anywire.client.event import ClientEvent, ListChanged, LogMessage, ResourceU
 from anywire.errors import AnywireError
 from anywire.protocol.types.sampling import CreateMessageParams
 from anywire.server.session import ServerSession
+from anywire.transport.http_client import HttpClientTransport
 from tests.http.crooked import Asked, Out, crooked
 from tests.http.serving import PATIENCE, QUICK, listener_of, on_socket, until
 
@@ -190,3 +191,18 @@ async def test_a_server_that_refuses_what_is_set_anew_is_not_asked_for_ever(
     told = [each.getMessage() for each in caplog.records if each.name == "anywire.client"]
     assert len(told) == 3
     assert "the log level could not be set in the new session" in told[0]
+
+
+async def test_a_transport_tells_that_its_conversation_is_a_new_one() -> None:
+    """Once for each session that takes the place of a lost one, after the new one is there."""
+    losing = Losing(lively())
+    async with on_socket(losing.listener) as origin:
+        transport = HttpClientTransport(f"{origin}/mcp", limits=QUICK)
+        async with connect(transport, limits=QUICK) as client:
+            told: list[str] = []
+            transport.callbacks.on_reopened = lambda: told.append("reopened")
+            await client.ping()
+            assert told == []
+            losing.lose()
+            await asyncio.gather(*(client.ping() for _ in range(5)))
+            assert told == ["reopened"]
