@@ -41,7 +41,16 @@ from anywire.testing import in_virtual_time
 from anywire.transport.memory import memory_pair
 from anywire.wire.limits import DEFAULT_LIMITS
 from tests.interaction.clients import played, served
-from tests.interaction.talk import PATIENCE, WIRES, Gate, error, in_each_revision, over_each_wire, result
+from tests.interaction.talk import (
+    PATIENCE,
+    WIRES,
+    Gate,
+    error,
+    in_each_revision,
+    over_each_wire,
+    result,
+    talk,
+)
 
 
 class Size(msgspec.Struct):
@@ -273,6 +282,20 @@ def test_a_capability_with_nothing_behind_it_is_refused() -> None:
             connect(memory_pair(DEFAULT_LIMITS)[0], capabilities=capabilities)
     with pytest.raises(ConfigError, match="must be a function"):
         connect(memory_pair(DEFAULT_LIMITS)[0], on_sample="text")  # pyright: ignore[reportArgumentType]
+
+
+@over_each_wire
+@in_each_revision
+async def test_a_handler_whose_client_declared_nothing_gets_the_error_and_the_client_no_request(
+    wire: str, revision: str
+) -> None:
+    """Nothing but the answers goes over the wire."""
+    async with talk(curious(), wire, revision) as peer:
+        for number, tool in enumerate(("think", "measure", "visit", "look_around")):
+            await peer.call(number, tool, {"about": "tea"} if tool == "think" else {})
+            reply = await peer.receive()
+            assert reply["id"] == number
+            assert "CapabilityMissing" in reply["result"]["content"][0]["text"]
 
 
 @over_each_wire
