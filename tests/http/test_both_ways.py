@@ -126,7 +126,7 @@ async def test_a_server_asks_tells_and_is_heard(way: Any) -> None:
 async def test_what_was_set_is_set_anew_in_a_new_session() -> None:
     """The log level, and every subscription that is still wanted."""
     async with http() as (client, losing):
-        await client.set_log_level("error")
+        await client.set_log_level("debug")
         await client.subscribe("clock://mine")
         async with client.listen(resources=["clock://here"]) as events:
             async with client.listen(resources=["clock://gone"]):
@@ -135,7 +135,9 @@ async def test_what_was_set_is_set_anew_in_a_new_session() -> None:
             await client.ping()
             (session,) = losing.sessions
             await until(lambda: session.subscriptions == {"clock://mine", "clock://here"}, "all is set anew")
-            assert session.log_level == "error"
+            await client.call_tool("complain")
+            logs = [await next_of(events), await next_of(events)]
+            assert [log.data for log in logs if isinstance(log, LogMessage)] == ["tick", "late"]
             await client.call_tool("strike")
             assert isinstance(await next_of(events), ResourceUpdated)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -63,7 +63,11 @@ PATIENCE = 20.0
 
 @asynccontextmanager
 async def talk(
-    server: Server, wire: str = "memory", revision: str | None = None, limits: Limits = DEFAULT_LIMITS
+    server: Server,
+    wire: str = "memory",
+    revision: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    capabilities: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[ScriptedPeer]:
     """A conversation with a server, after the handshake if a revision is given.
 
@@ -75,7 +79,7 @@ async def talk(
     try:
         await peer.start()
         if revision is not None:
-            await peer.initialize(revision)
+            await peer.initialize(revision, capabilities)
         yield peer
     finally:
         await peer.close()
@@ -103,9 +107,15 @@ def failure(id: object, words: str) -> dict[str, Any]:
     return result(id, {"content": [{"type": "text", "text": words}], "isError": True})
 
 
-def error(id: object, code: int, message: str) -> dict[str, Any]:
+def error(id: object, code: int, message: str, data: object = None) -> dict[str, Any]:
     """An error reply."""
-    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
+    detail = {"code": code, "message": message} | ({} if data is None else {"data": data})
+    return {"jsonrpc": "2.0", "id": id, "error": detail}
+
+
+def notification(method: str, params: object = None) -> dict[str, Any]:
+    """A notification."""
+    return {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
 
 
 class Gate:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anywire.wire.value import decode_value, encode_value
+from anywire.wire.value import Verbatim, decode_value, encode_value
 from tests.wire.strategies import thorough
 
 
@@ -117,3 +117,21 @@ def test_any_text_can_be_written(text: str) -> None:
     raw = encode_value(text)
 
     assert decode_value(raw, str) == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+# JSON that is written as it came.
+
+
+def test_json_is_written_as_it_came_wherever_it_stands() -> None:
+    value = {"a": [Verbatim(b'{"n": 1.0e-5}'), 1], "b": Verbatim(b"[ ]")}
+
+    assert encode_value(value) == b'{"a":[{"n": 1.0e-5},1],"b":[ ]}'
+
+
+def test_json_is_written_as_it_came_beside_half_a_surrogate_pair() -> None:
+    assert encode_value(["x\ud83d", Verbatim(b'{"n": 1.0}')]) == '["x\ufffd",{"n": 1.0}]'.encode()
+
+
+def test_what_has_no_json_is_refused_by_its_name() -> None:
+    with pytest.raises(TypeError, match="Encoding objects of type object is unsupported"):
+        encode_value([object()])

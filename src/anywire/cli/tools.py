@@ -9,6 +9,7 @@ import msgspec
 
 from anywire.cli.plain import items_of, members_of
 from anywire.errors import RemoteProtocolError
+from anywire.protocol.types.pagination import PageWalk
 from anywire.protocol.types.reading import read
 from anywire.protocol.types.tools import ListToolsResult
 from anywire.wire.value import decode_value, encode_value
@@ -22,20 +23,17 @@ __all__ = ("find_tool", "list_tools", "rows_of")
 async def list_tools(client: Client) -> list[bytes]:
     """Return every tool of the server, whatever the number of pages, each as raw JSON."""
     tools: list[bytes] = []
-    cursor: str | msgspec.UnsetType = msgspec.UNSET
-    seen: set[str] = set()
+    walk = PageWalk()
     while True:
-        params = None if cursor is msgspec.UNSET else encode_value({"cursor": cursor})
+        params = None if walk.cursor is msgspec.UNSET else encode_value({"cursor": walk.cursor})
         raw = await client.request("tools/list", params)
         try:
             page = read(raw, ListToolsResult)
         except msgspec.MsgspecError as error:
             raise RemoteProtocolError(f"the server's list of tools cannot be read: {error}") from error
         tools += (bytes(tool) if isinstance(tool, msgspec.Raw) else tool.raw for tool in page.tools)
-        cursor = page.next_cursor
-        if cursor is msgspec.UNSET or cursor in seen:
+        if not walk.advance(page.next_cursor):
             return tools
-        seen.add(cursor)
 
 
 def rows_of(tools: Sequence[bytes]) -> list[tuple[str, str, str]]:

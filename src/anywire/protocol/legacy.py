@@ -21,6 +21,7 @@ from anywire.protocol.types.initialize import (
     InitializeResult,
     ServerCapabilities,
 )
+from anywire.protocol.types.logging import LogLevel
 from anywire.protocol.types.reading import read
 from anywire.wire.codec import encode_value
 
@@ -64,6 +65,8 @@ class ServerConversation(_Conversation):
         super().__init__()
         #: Who the client says it is.
         self.client_info = Implementation()
+        #: The least severe level of log messages that the client wants.
+        self.log_level: LogLevel | None = "info"
         #: What the client can do.
         self.client_capabilities = ClientCapabilities()
 

@@ -51,7 +51,7 @@ class _Arguments:
 
 def register_completion(of: str, argument: str, function: Callable[..., Any]) -> RegisteredCompletion:
     """Make a completion of a function.  Raises `ConfigError` when it cannot serve as one."""
-    handler = make_handler(function, "completion")
+    handler = make_handler(function, "completion", f"{of}.{argument}")
     if not 1 <= len(handler.signature.fields) <= 2:
         reason = "takes what is typed and, if it wants them, the other arguments"
         raise ConfigError(f"completion {handler.name}: the function {reason}")

@@ -84,25 +84,29 @@ def _flat(schema: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _plain(member: str, property: dict[str, Any], definitions: dict[str, Any], name: str) -> dict[str, Any]:
-    reference: str = property.get("$ref", "")
-    if reference:
-        own = {key: value for key, value in property.items() if key != "$ref"}
-        property = definitions[reference.rsplit("/", 1)[-1]] | own
-    arms = property.get("anyOf")
-    if arms:  # a member that may be absent; null is no value of a form's
-        others = [arm for arm in arms if arm.get("type") != "null"]
-        if len(others) == 1:
-            own = {key: value for key, value in property.items() if key not in ("anyOf", "default")}
-            return _plain(member, others[0] | own, definitions, name)
-    if "enum" in property and "type" not in property:
-        property = {"type": "string"} | property
+    property = _resolved(property, definitions)
+    if property.get("type") == "array":
+        property = property | {"items": _resolved(property.get("items", {}), definitions)}
     kinds = property.get("type")
-    if isinstance(kinds, list):
+    if isinstance(kinds, list):  # null is no value of a form's
         plain = [kind for kind in cast("list[str]", kinds) if kind != "null"]
         property = property | {"type": plain[0] if len(plain) == 1 else plain}
     if property.get("type") in _PLAIN or _is_choice_of_several(property):
         return property
     raise ConfigError(f"{name} is no form: {member!r} is neither text, number, yes or no, nor a choice")
+
+
+def _resolved(property: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Put what a member refers to in its place; of a member that may be null, the other arm."""
+    reference: str = property.get("$ref", "")
+    if reference:
+        own = {key: value for key, value in property.items() if key != "$ref"}
+        return _resolved(definitions[reference.rsplit("/", 1)[-1]] | own, definitions)
+    others = [arm for arm in property.get("anyOf", ()) if arm.get("type") != "null"]
+    if len(others) == 1:
+        own = {key: value for key, value in property.items() if key not in ("anyOf", "default")}
+        return _resolved(others[0] | own, definitions)
+    return {"type": "string"} | property if "enum" in property else property
 
 
 def _is_choice_of_several(property: dict[str, Any]) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 
 from anywire.errors import ConfigError
 from anywire.protocol.features import Feature, has
+from anywire.protocol.types.tools import CallToolResult
 from anywire.server.handler import Handler
 from anywire.server.result import BLOCKS, ToolOutput
 from anywire.server.schema import schema_of
@@ -99,4 +100,4 @@ def _is_structured(hint: Any) -> bool:
 def _holds_blocks(hint: Any) -> bool:
     if get_origin(hint) is not None:
         return any(_holds_blocks(argument) for argument in get_args(hint))
-    return hint in (*BLOCKS, ToolOutput, bytes) or hint is None or hint is type(None)
+    return hint in (*BLOCKS, ToolOutput, CallToolResult, bytes) or hint is None or hint is type(None)

@@ -83,7 +83,7 @@ def encode_output(value: object, plan: Plan | None = None, revision: str | None 
         return encode_value(CallToolResult(blocks))
     json = encode_value(value, write_value)
     structured = plan.structure(json)
-    blocks = [TextContent(value if type(value) is str else json.decode())]
+    blocks = [TextContent(value if isinstance(value, str) else json.decode())]
     if not plan.has_place(revision):
         return encode_value(CallToolResult(blocks))
     return encode_value(CallToolResult(blocks, structured_content=Raw(structured)))
@@ -116,7 +116,7 @@ def _is_content(value: object) -> bool:
     if isinstance(value, list | tuple):
         items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType] of anything
         return any(_is_content(item) for item in items)
-    return value is None or isinstance(value, (*BLOCKS, ToolOutput, bytes, bytearray)) or is_image(value)
+    return isinstance(value, (*BLOCKS, ToolOutput, bytes, bytearray)) or is_image(value)
 
 
 def blocks_of(value: object) -> list[ContentBlock]:
@@ -135,7 +135,7 @@ def blocks_of(value: object) -> list[ContentBlock]:
             return [TextContent(value.text), *(image for image in images if image is not None)]
         case list() | tuple():
             items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType] a handler's own
-            if any(_is_content(item) and item is not None for item in items):
+            if any(_is_content(item) for item in items):
                 return [block for item in items for block in blocks_of(item)]
             return [TextContent(encode_value(items, write_value).decode())]
         case _ if is_image(value):

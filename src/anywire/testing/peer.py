@@ -127,10 +127,16 @@ class ScriptedPeer:
             params["_meta"] = meta
         await self.ask(id, "tools/call", params)
 
-    async def initialize(self, revision: str = MCP_LATEST_PROTOCOL_VERSION) -> dict[str, Any]:
-        """Shake hands as a client of that revision; return the result."""
+    async def answer(self, request: Mapping[str, Any], result: object) -> None:
+        """Answer a request of the other side's, given as it came from `receive`."""
+        await self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+    async def initialize(
+        self, revision: str = MCP_LATEST_PROTOCOL_VERSION, capabilities: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Shake hands as a client of that revision that can do so much; return the result."""
         client = {"name": "scripted", "version": "1"}
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": client}
+        params = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": client}
         await self.ask("initialize", "initialize", params)
         reply = await self.receive_message()
         assert isinstance(reply, Response), f"an answer to initialize was expected, not {reply!r}"

@@ -141,7 +141,7 @@ class HttpClientTransport:
         if isinstance(message, Request):
             key = id_key(message.id)
             self._asked[key] = task
-            task.add_done_callback(lambda done: self._answered(key, done))
+            task.add_done_callback(partial(self._answered, key))
             return task
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
@@ -151,7 +151,8 @@ class HttpClientTransport:
         return task
 
     async def _send_in_turn(self, turn: Turn, message: Message | Batch, failed: _Failed) -> None:
-        await turn.come()
+        if not turn.has_come:
+            await turn.come()
         if self._old is not None:
             await self._send_to_old(self._old, message, failed)
         elif isinstance(message, Request):

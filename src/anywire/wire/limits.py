@@ -45,6 +45,12 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     request_total_seconds: float = 1_800.0
     #: A request of a server's that a person may have to answer, or a model: nothing is slower.
     input_seconds: float = 1_800.0
+    #: Calls that may wait for their client's input between two requests (2026-07-28): how many ...
+    held_calls: int = 1_000
+    #: ... and how long each of them.
+    held_seconds: float = 900.0
+    #: Rounds of input that one call may ask for.
+    rounds: int = 32
     #: Resources that one client may be told the changes of.
     subscriptions: int = 1_000
     #: Events that wait for one listener of a client's; what comes beyond is left out, and that is told.

@@ -26,6 +26,7 @@ Specification: JSON-RPC 2.0 §4–5; MCP `basic/utilities/cancellation`, `basic/
 from __future__ import annotations
 
 import heapq
+import math
 from typing import Final
 
 import msgspec
@@ -360,9 +361,11 @@ class Peer:
 
 def _waited(pending: _Pending, now: float) -> str:
     """Say how long was waited, and for what: an answer at all, or the end of a call that reported."""
-    if pending.total_deadline is not None and now >= pending.total_deadline:
-        return f"{pending.method} did not end within {pending.total_deadline - pending.started:g} s"
-    return f"no answer to {pending.method} within {pending.silence:g} s"
+    total = math.inf if pending.total_deadline is None else pending.total_deadline - pending.started
+    silence = math.inf if pending.silence is None else pending.silence
+    if now >= pending.started + total and total != silence:
+        return f"{pending.method} did not end within {total:g} s"
+    return f"no answer to {pending.method} within {silence:g} s"
 
 
 def _is_message(fault: Fault) -> bool:

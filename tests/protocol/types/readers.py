@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -61,15 +62,17 @@ from anywire.wire.value import decode_value, encode_value
 Reader = Callable[[bytes], object]
 
 
-def of(type: type[msgspec.Struct]) -> Reader:
-    """The reader of a type: as a peer's, strictly where the strict way suffices."""
+@dataclass(frozen=True)
+class of:  # noqa: N801 reads as a word
+    """The reader of a type: as a peer's, though what is in order needs no forgiveness."""
 
-    def reader(raw: bytes) -> object:
-        value = read(raw, type)
-        assert value == decode_value(raw, type), "what is in order needs no forgiveness"
+    type: type[msgspec.Struct]
+
+    def __call__(self, raw: bytes) -> object:
+        """Read it both ways."""
+        value = read(raw, self.type)
+        assert value == decode_value(raw, self.type)
         return value
-
-    return reader
 
 
 #: The params of each method and notification.

@@ -86,14 +86,13 @@ def read_items(items: Iterable[S | Raw], type: type[S]) -> tuple[list[S], list[I
 
 def settle(struct: msgspec.Struct, name: str, reader: Callable[[Raw], object]) -> None:
     """Replace a member that is still raw, or a list of such, by what `reader` makes of it."""
-    value: object = getattr(struct, name)
-    if isinstance(value, Raw):
+    value: Any = getattr(struct, name)
+    if type(value) is Raw:
         msgspec.structs.force_setattr(struct, name, reader(value))
-    elif isinstance(value, list):
+    elif type(value) is list and Raw in map(type, cast("list[object]", value)):
         items = cast("list[object]", value)
-        if any(isinstance(item, Raw) for item in items):
-            read = [reader(item) if isinstance(item, Raw) else item for item in items]
-            msgspec.structs.force_setattr(struct, name, read)
+        settled = [reader(item) if isinstance(item, Raw) else item for item in items]
+        msgspec.structs.force_setattr(struct, name, settled)
 
 
 @cache

@@ -34,7 +34,7 @@ __all__ = (
 class ToolAnnotations(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """Hints about what a tool does; never to be relied on unless the server is trusted.
 
-    What an absent hint means is said by the properties of `Tool.hints`.
+    An absent hint means the careful one: not read-only, destructive, not idempotent, an open world.
     """
 
     title: str | UnsetType = UNSET
