@@ -123,19 +123,17 @@ class Subscriptions:
 
     async def _join(self, uri: str) -> None:
         async with self._lock(uri):
-            if uri not in self._listening and uri not in self._wanted:
+            if not self._is_wanted(uri):
                 await self._send_uri("subscribe", uri, None)
             self._listening[uri] += 1
 
     async def _leave(self, uris: Iterable[str]) -> None:
+        self._listening.subtract(uris)  # at once: who leaves may be cancelled meanwhile
+        self._listening = +self._listening
         for uri in uris:
-            self._listening[uri] -= 1
-            if self._listening[uri] > 0:
-                continue
-            del self._listening[uri]
             try:
                 async with self._lock(uri):
-                    if uri not in self._listening and uri not in self._wanted:
+                    if not self._is_wanted(uri):
                         await self._send_uri("unsubscribe", uri, self._goodbye_seconds)
             except AnywireError as error:
                 _log.info("%s: %s could not be unsubscribed from: %s", self._name, uri, error)
@@ -152,9 +150,14 @@ class Subscriptions:
                 params = encode_value(SetLevelParams(self._level))
                 await self._again(self._send("logging/setLevel", params, None), "the log level")
             for uri in self.uris:
-                await self._again(self._send_uri("subscribe", uri, None), f"the subscription to {uri}")
+                await self._again(self._subscribe_again(uri), f"the subscription to {uri}")
             if not self._lost_again:
                 return
+
+    async def _subscribe_again(self, uri: str) -> None:
+        async with self._lock(uri):
+            if self._is_wanted(uri):  # and not given up meanwhile
+                await self._send_uri("subscribe", uri, None)
 
     async def _again(self, asking: Awaitable[object], what: str) -> None:
         try:
@@ -172,6 +175,9 @@ class Subscriptions:
         if self._loop is None:
             raise SessionError("the client has not been opened")
         await self._ask(method, params, timeout=timeout)
+
+    def _is_wanted(self, uri: str) -> bool:
+        return uri in self._wanted or uri in self._listening
 
     def _lock(self, uri: str) -> asyncio.Lock:
         return self._locks.setdefault(uri, asyncio.Lock())
