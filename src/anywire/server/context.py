@@ -211,8 +211,8 @@ class Context:
     def detach(self) -> None:
         """Let go of the connection that waits for this answer, where a wire has one for each call.
 
-        For long calls over HTTP: the client comes back for the answer by itself.  Elsewhere nothing
-        happens.
+        For long calls over HTTP: the client comes back for the answer by itself (2025-11-25).  Elsewhere
+        nothing happens.  Callable from any thread.
         """
         self._exchange.detach()
 

@@ -259,9 +259,16 @@ class Exchange:
             raise SessionError("the request that this was asked for is over")
 
     def detach(self) -> None:
-        """Let the wire rest until the answer, where it can."""
+        """Let the wire rest until the answer, where it can.  Callable from any thread."""
+        try:
+            self.loop.call_soon_threadsafe(self._detach)
+        except RuntimeError:
+            pass  # the loop is closed, and the wire with it
+
+    def _detach(self) -> None:
         transport = self._session.transport
-        if isinstance(transport, Detachable):
+        over = self.done or self.cancelled  # its id may be in use again
+        if not over and isinstance(transport, Detachable):
             transport.detach(self.id)
 
     async def owned(self, coroutine: Coroutine[Any, Any, T]) -> T:

@@ -19,7 +19,7 @@ from anywire.server.catalogue import Catalogue, Offer
 from anywire.server.completing import register_completion
 from anywire.server.held import HeldCalls
 from anywire.server.lifespan import Lifespan, LifespanFunction
-from anywire.server.methods.table import METHODS
+from anywire.server.methods.table import METHODS, STATELESS_METHODS
 from anywire.server.prompt import PromptOptions, register_prompt
 from anywire.server.resource import ResourceOptions, register_resource
 from anywire.server.session import ServerSession
@@ -30,6 +30,8 @@ from anywire.transport.run_process import run_process
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from anywire.protocol.http.mirrored import Mirror
+    from anywire.protocol.http.stateless import StatelessFace
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
 
@@ -275,7 +277,23 @@ class Server:
         from anywire.transport.http_server import HttpListener
 
         guard = Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins)
-        return HttpListener(self.accept, METHODS.__contains__, guard=guard, path=path, limits=self._limits)
+        return HttpListener(
+            self.accept,
+            METHODS.__contains__,
+            guard=guard,
+            path=path,
+            stateless=self._stateless_face() if "modern" in self.eras else None,
+            limits=self._limits,
+        )
+
+    def _stateless_face(self) -> StatelessFace:
+        from anywire.protocol.http.stateless import StatelessFace
+
+        def mirrors(name: str) -> tuple[Mirror, ...]:
+            tool = self.tools.get(name)
+            return () if tool is None else tool.mirrors
+
+        return StatelessFace(STATELESS_METHODS.__contains__, mirrors, alone="legacy" not in self.eras)
 
     def sse_app(
         self,

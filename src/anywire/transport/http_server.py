@@ -32,6 +32,13 @@ from anywire.protocol.http.server import (
     unknown_event,
     unknown_session,
 )
+from anywire.protocol.http.stateless import (
+    StatelessFace,
+    check_call,
+    is_stateless,
+    refuse_handshake,
+    status_of,
+)
 from anywire.transport.asgi import (
     ClientGone,
     Headers,
@@ -45,14 +52,15 @@ from anywire.transport.asgi import (
     headers_of,
     path_of,
 )
-from anywire.transport.contract import Accept
+from anywire.transport.contract import Accept, Transport
+from anywire.transport.http_call import HttpCallTransport
 from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.http_sessions import HttpSessions
 from anywire.transport.http_stream import OutgoingStream
-from anywire.wire.codec import encode
+from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import encode_comment, encode_event
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Message
+from anywire.wire.message import Batch, Fault, Message, Request
 
 __all__ = ("HttpListener",)
 
@@ -62,6 +70,8 @@ _HEADS: Final = 256
 _HEAD_BYTES: Final = 2048
 #: Events that wait are sent together up to so many bytes.
 _CHUNK_BYTES: Final = 64 * 1024
+#: Turns of the loop after which the reply of a handler that does not wait is there.
+_TURNS: Final = 2
 
 
 class HttpListener:
@@ -78,10 +88,13 @@ class HttpListener:
         *,
         guard: Guard | None = None,
         path: str | None = None,
+        stateless: StatelessFace | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._accept = accept
         self._serves = serves
+        #: What is served of the stateless era; None: nothing.
+        self.stateless = stateless
         self._guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
         self._limits = limits
@@ -134,13 +147,15 @@ class HttpListener:
             self._heads[telling] = verdict
         return verdict
 
-    def read(self, head: ReadBody, session_id: str, body: bytes) -> PostVerdict:
-        """Decide what a body means."""
-        return read_post(head, session_id, body, self._serves, self._limits)
+    def read(self, head: ReadBody, session_id: str, message: Message | Batch | Fault) -> PostVerdict:
+        """Decide what a message of the handshake era means."""
+        if self.stateless is not None and self.stateless.alone:
+            return refuse_handshake(message)
+        return read_post(head, session_id, message, self._serves)
 
-    def accept(self, session: HttpServerTransport) -> None:
-        """Hand a new session to whoever serves it."""
-        self._accept(session)
+    def accept(self, transport: Transport) -> None:
+        """Hand a new session, or a request that stands for itself, to whoever serves it."""
+        self._accept(transport)
 
     @property
     def limits(self) -> Limits:
@@ -192,7 +207,12 @@ class _Exchange(Wire):
         body = await self.body(headers.get(b"content-length", b""), self._limits.body_bytes)
         if body is None:
             return
-        verdict = listener.read(head, session_id, body)
+        message = decode(body, self._limits)
+        if listener.stateless is not None and is_stateless(_version_of(headers), message):
+            assert not isinstance(message, Batch | Fault)
+            await self._call(message, head, headers, listener.stateless)
+            return
+        verdict = listener.read(head, session_id, message)
         match verdict:
             case Deliver():
                 if session is None or session.closed:
@@ -208,6 +228,35 @@ class _Exchange(Wire):
                 await self.respond_json(encode(verdict.error))
             case OpenSession():
                 await self._open(verdict, head)
+
+    async def _call(
+        self, message: Message, head: ReadBody, headers: dict[bytes, bytes], face: StatelessFace
+    ) -> None:
+        """Answer a request that stands for itself: when its client goes, nobody wants the reply."""
+        refused = check_call(_texts(headers), message, face)
+        if refused is not None:
+            await self.reject(refused)
+            return
+        if not isinstance(message, Request):
+            await self.respond(202)  # a notification, of which this era has none over HTTP
+            return
+        call = HttpCallTransport(message, self._limits)
+        ticket = call.stream.begin_reading()
+        try:
+            self._listener.accept(call)
+            for _ in range(_TURNS):
+                await _one_turn()
+            if not call.stream.ended:
+                await self._shape(call.stream, ticket, head)
+            reply = call.reply
+            if reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
+                await self.respond_json(encode(reply), status_of(reply))
+                return
+            if not call.stream.ended:
+                self._watch(call.stream, ticket)
+            await self._send_stream(call.stream, ticket, encode_comment())
+        finally:
+            call.end(gone=call.reply is None)
 
     async def _open(self, verdict: OpenSession, head: ReadBody) -> None:
         session = self._listener.sessions.create()
@@ -229,6 +278,7 @@ class _Exchange(Wire):
         if isinstance(stream, bytes):
             await self.respond_json(encode(id_in_flight(stream).error))
             return
+        stream.comes_back = head.stream and head.prime
         ticket = stream.begin_reading()  # before anybody writes, who would not be held
         try:
             session.deliver(message, stream)
@@ -289,19 +339,23 @@ class _Exchange(Wire):
         *,
         prime: bool,
     ) -> None:
-        """Send a stream's events until it ends, another reader takes over, or the client goes.
+        """Send a stream's events until it ends or rests, another reader takes over, or the client goes.
 
         In this era a disconnect cancels nothing: the client may come back for its reply.
         """
         session.begin_events(stream)
         if not stream.ended:
             self._watch(stream, ticket)
+        begin = self._primer(stream) if prime else encode_comment()
+        await self._send_stream(stream, ticket, begin, headers)
+
+    async def _send_stream(
+        self, stream: OutgoingStream, ticket: int, begin: bytes, headers: Headers | None = None
+    ) -> None:
         await self.start_stream(headers)
         rest = b""
         with ending_politely():
-            rest = await self._send_events(
-                stream, ticket, self._primer(stream) if prime else encode_comment()
-            )
+            rest = await self._send_events(stream, ticket, begin)
         await self.end_stream(rest)
 
     async def _send_events(self, stream: OutgoingStream, ticket: int, begin: bytes) -> bytes:
@@ -315,13 +369,14 @@ class _Exchange(Wire):
                 events.append(encode_event(data, id=id, event="message"))
                 size += len(events[-1])
             chunk = b"".join(events)
-            if stream.ended and not len(stream):
+            if (stream.ended or stream.resting) and not len(stream):
                 return chunk
             if chunk:
                 await self.more(chunk)
             if not await stream.wait(ticket, self._limits.keep_alive_seconds):
                 return b""
-            chunk = b"" if len(stream) or stream.ended else encode_comment("keep-alive")
+            idle = not len(stream) and not stream.ended and not stream.resting
+            chunk = encode_comment("keep-alive") if idle else b""
 
     def _primer(self, stream: OutgoingStream) -> bytes:
         """From its first byte on a stream can be resumed, and its client knows how soon."""
@@ -335,6 +390,15 @@ class _Exchange(Wire):
     async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
         await self.disconnected()
         stream.stop_reading(ticket)
+
+
+def _version_of(headers: dict[bytes, bytes]) -> str | None:
+    version = headers.get(b"mcp-protocol-version")
+    return None if version is None else version.decode("latin-1").strip()
+
+
+def _texts(headers: dict[bytes, bytes]) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()}
 
 
 @coroutine

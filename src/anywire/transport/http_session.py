@@ -217,6 +217,12 @@ class HttpServerTransport:
             if not self._full:
                 self.on_room()
 
+    def detach(self, related: bytes) -> None:
+        """Let go of the connection that waits for an answer; see `anywire.transport.contract.Detachable`."""
+        stream = self._by_request.get(id_key(related))
+        if stream is not None:
+            stream.rest()
+
     # Out.
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:

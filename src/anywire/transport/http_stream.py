@@ -38,6 +38,10 @@ class OutgoingStream:
     full: bool = False
     #: Its reader has gone: what is put on it is kept elsewhere, until somebody reads again.
     abandoned: bool = False
+    #: Its client is told how to come back from the first byte on, and when to.
+    comes_back: bool = False
+    #: The connection that carries it is to end now; the stream goes on, on the next one.
+    resting: bool = False
     # Made when somebody waits: most streams have their reply before anybody does.
     _arrival: asyncio.Event | None = None
     _taken: asyncio.Event | None = None
@@ -83,6 +87,12 @@ class OutgoingStream:
         self.ended = True
         self._changed()
 
+    def rest(self) -> None:
+        """Let the connection that carries it end, if its client will come back for the rest."""
+        if self.comes_back and not self.ended:
+            self.resting = True
+            self._changed()
+
     def drop(self) -> Waiting | None:
         """Take the oldest event away unread."""
         if not self._events:
@@ -104,6 +114,7 @@ class OutgoingStream:
     def begin_reading(self) -> int:
         """Become the reader; whoever was it before stops.  Returns a ticket for the other calls."""
         self._reader += 2 if self._reader % 2 else 1
+        self.resting = False
         self._changed()
         return self._reader
 
@@ -157,8 +168,11 @@ class OutgoingStream:
         return self._reader == ticket
 
     async def wait(self, ticket: int, seconds: float) -> bool:
-        """Wait for an event or the end, at most so long; say whether this is still its reader."""
-        while self._reader == ticket and not self._events and not self.ended:
+        """Wait for an event or the end, at most so long; say whether this is still its reader.
+
+        A stream that rests is waited for no longer.
+        """
+        while self._reader == ticket and not self._events and not self.ended and not self.resting:
             try:
                 async with asyncio.timeout(seconds):
                     await self._news()

@@ -28,7 +28,7 @@ from anywire.protocol.http.server import (
     unknown_session,
 )
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
-from anywire.wire.codec import encode
+from anywire.wire.codec import decode, encode
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, ErrorResponse, Message, Notification, Request, Response
 from tests.wire.strategies import envelopes, mutations, thorough
@@ -57,7 +57,7 @@ def read(body: bytes, headers: Mapping[str, str] | None = None, limits: Limits |
     sent = head("POST", headers)
     checked = check_head(sent, GUARD)
     assert isinstance(checked, ReadBody)
-    return read_post(checked, sent.session_id or "", body, served.__contains__, limits or Limits())
+    return read_post(checked, sent.session_id or "", decode(body, limits or Limits()), served.__contains__)
 
 
 def refused(verdict: object, status: int) -> dict[str, Any]:
@@ -519,7 +519,7 @@ def test_no_request_raises(method: str, headers: dict[str, str], body: bytes) ->
     verdict = check_head(Head(method, {**USUAL, **headers}), GUARD)
     posted = None
     if isinstance(verdict, ReadBody):
-        posted = read_post(verdict, headers.get("mcp-session-id", ""), body, bool, Limits())
+        posted = read_post(verdict, headers.get("mcp-session-id", ""), decode(body, Limits()), bool)
 
     for each in (verdict, posted):
         if isinstance(each, Reject):

@@ -23,8 +23,6 @@ from anywire.protocol.features import Feature, has
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import EVENT_STREAM, JSON, accepts, media_type
 from anywire.protocol.revisions import BATCH_REVISION, MCP_PROTOCOL_VERSIONS
-from anywire.wire.codec import decode
-from anywire.wire.limits import Limits
 from anywire.wire.message import (
     Batch,
     ErrorResponse,
@@ -37,6 +35,7 @@ from anywire.wire.message import (
 
 __all__ = (
     "POST_HEADERS",
+    "VERSION_HEADER",
     "AnswerNow",
     "Deliver",
     "EndSession",
@@ -200,10 +199,9 @@ def _is_primed(head: Head) -> bool:
 
 
 def read_post(
-    head: ReadBody, session_id: str, body: bytes, serves: Callable[[str], bool], limits: Limits
+    head: ReadBody, session_id: str, message: Message | Batch | Fault, serves: Callable[[str], bool]
 ) -> PostVerdict:
     """Decide what a POST means; an empty id names no session, `serves` says whether there is a method."""
-    message = decode(body, limits)
     if isinstance(message, Request):
         if message.method == "initialize":
             return OpenSession(message)
