@@ -23,8 +23,8 @@ from anywire.server.methods.table import METHODS, STATELESS_METHODS
 from anywire.server.prompt import PromptOptions, register_prompt
 from anywire.server.resource import ResourceOptions, register_resource
 from anywire.server.session import ServerSession
-from anywire.server.threads import DaemonThreads
 from anywire.server.tool import RegisteredTool, ToolOptions, register_tool
+from anywire.session.threads import DaemonThreads
 from anywire.transport.contract import Transport
 from anywire.transport.run_process import run_process
 from anywire.wire.limits import DEFAULT_LIMITS, Limits

@@ -9,7 +9,7 @@ from anywire.protocol.modern import ResultFrame
 from anywire.protocol.types.caching import CacheScope
 from anywire.server.catalogue import Catalogue
 from anywire.server.held import HeldCalls
-from anywire.server.threads import DaemonThreads
+from anywire.session.threads import DaemonThreads
 
 __all__ = ("Service",)
 

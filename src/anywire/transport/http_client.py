@@ -28,7 +28,7 @@ from anywire.errors import (
 )
 from anywire.protocol.retry import is_read_only
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
-from anywire.transport.http_calls import HttpCalls, TokenHook
+from anywire.transport.http_calls import HttpCalls, HttpSession, TokenHook
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
 from anywire.transport.http_handshake import INITIALIZED, Handshake
 from anywire.transport.http_listening import GeneralStream
@@ -96,7 +96,7 @@ class HttpClientTransport:
         self._general = GeneralStream(
             self.name, self._asker, self._receive, self._handshake.renew, self._lost_for_good, limits
         )
-        self._handshake.opened = self._general.open
+        self._handshake.opened = self._reopened
         self._asked: dict[bytes, asyncio.Task[None]] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._order = Order(limits.probe_seconds)
@@ -259,6 +259,11 @@ class HttpClientTransport:
             failed(message.id if isinstance(message, Request) else None, error)
 
     # Receiving.
+
+    def _reopened(self, session: HttpSession) -> None:
+        self._general.open(session)
+        if not self._over:
+            call_back(self.callbacks.on_reopened)
 
     def _receive(self, message: Message | Batch | Fault) -> None:
         if self._over:

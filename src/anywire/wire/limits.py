@@ -53,6 +53,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 32
     #: Resources that one client may be told the changes of.
     subscriptions: int = 1_000
+    #: Events that wait for one listener of a client's; what comes beyond is left out, and that is told.
+    listen_events: int = 1_000
     #: Start-up of a peer until it has answered `initialize`.
     connect_seconds: float = 10.0
     #: A server that answered nothing for so long may speak another framing, or another era.
