@@ -134,7 +134,9 @@ async def cancellations() -> list[str]:
     """Wait for a call of `wait` to be cancelled; tell the reasons."""
     async with given_up:
         await given_up.wait_for(lambda: bool(cancelled))
-    return cancelled
+    taken = cancelled.copy()
+    cancelled.clear()
+    return taken
 
 
 @server.tool
