@@ -260,7 +260,14 @@ def test_the_user_fills_in_a_form(seen: Seen) -> None:
     assert defaults == {"size": "large", "count": 2, "price": 9.5, "gift": True}
     assert members["extras"]["items"]["enum"] == ["cheese", "ham"]
 
-    filled_in = {"name": "Ada", "size": "small", "count": 3, "price": 1.5, "gift": False, "extras": ["cheese"]}
+    filled_in = {
+        "name": "Ada",
+        "size": "small",
+        "count": 3,
+        "price": 1.5,
+        "gift": False,
+        "extras": ["cheese"],
+    }
     assert structured(seen["form"]["answer"]) == {"action": "accept", "content": filled_in}
     assert structured(seen["form_declined"]["answer"]) == {"action": "decline", "content": None}
 

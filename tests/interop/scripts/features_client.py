@@ -205,7 +205,14 @@ async def sample_with_tools(peer: Peer) -> Any:
 
 @step
 async def form(peer: Peer) -> Any:
-    filled_in = {"name": "Ada", "size": "small", "count": 3, "price": 1.5, "gift": False, "extras": ["cheese"]}
+    filled_in = {
+        "name": "Ada",
+        "size": "small",
+        "count": 3,
+        "price": 1.5,
+        "gift": False,
+        "extras": ["cheese"],
+    }
     peer.answers.user = {"action": "accept", "content": filled_in}
     return await asked(peer, "form")
 

@@ -81,10 +81,11 @@ class Features:
     async def _wait(self, arguments: dict[str, Any], says: Says) -> str:
         try:
             await says.progress(1, None, None)
-            await anyio.sleep_forever()
+            await anyio.Event().wait()
         finally:
             self.cancelled += 1
             self.given_up.set()
+        return "never"
 
     async def _cancellations(self, arguments: dict[str, Any], says: Says) -> str:
         await self.given_up.wait()

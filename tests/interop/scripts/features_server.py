@@ -308,7 +308,9 @@ async def greet(name: str, tone: Literal["warm", "cool"] = "warm") -> list[Promp
         PromptMessage("user", TextContent(f"Greet {name} in a {tone} way é🙂")),
         PromptMessage("assistant", TextContent("Hello!")),
         PromptMessage("user", ImageContent.from_bytes(PIXEL)),
-        PromptMessage("user", EmbeddedResource(TextResourceContents("memo://today", "# é🙂", "text/markdown"))),
+        PromptMessage(
+            "user", EmbeddedResource(TextResourceContents("memo://today", "# é🙂", "text/markdown"))
+        ),
     ]
 
 
