@@ -19,14 +19,13 @@ Transport = Literal["stdio", "http"]
 
 SDKS: tuple[Sdk, ...] = ("python-1", "python-2", "typescript-1", "typescript-2")
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
-STATELESS = "2026-07-28"
 WITHIN = 60.0
 
 PIXEL = "iVBORw0KGgogcGl4ZWw="
 SOUND = "UklGRiBzb3VuZA=="
 ICON = {"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": ["48x48"], "theme": "dark"}
 NOW = "2026-01-02T03:04:05Z"
-ROOTS = [{"uri": "file:///work/a%20b", "name": "a b"}, {"uri": "file:///tmp"}]
+ROOTS = [{"uri": "file:///home/a%20b", "name": "a b"}, {"uri": "file:///tmp"}]
 
 _NODE_PEERS, _PYTHONS = "node_peers", {"python-1": "sdk_1_python", "python-2": "sdk_2_python"}
 
@@ -49,8 +48,8 @@ class Seen:
 
     @property
     def stateless(self) -> bool:
-        """Whether the conversation is of the stateless era."""
-        return self.mode == STATELESS
+        """Whether the conversation is of the stateless era, which the SDKs find out in that mode."""
+        return self.mode == "auto"
 
 
 def program(sdk: Sdk, what: str, request: pytest.FixtureRequest) -> list[str | Path]:

@@ -250,7 +250,7 @@ async def progress(client: Client, user: User) -> Any:
 async def cancel(client: Client, user: User) -> Any:
     """Give up a call once it has begun."""
     began = asyncio.Event()
-    call = asyncio.create_task(client.call_tool("wait", on_progress=lambda *_: began.set()))
+    call = asyncio.create_task(client.call_tool("wait", on_progress=lambda done, total, message: began.set()))
     await began.wait()
     call.cancel()
     return (await client.call_tool("cancellations")).text

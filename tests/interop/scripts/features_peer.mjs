@@ -22,7 +22,8 @@ export class Heard {
   #news = () => {};
 
   hear(note) {
-    this.notes.push([note.method, note.params ?? {}]);
+    const { _meta, ...params } = note.params ?? {};
+    this.notes.push([note.method, params]);
     this.#news();
   }
 
@@ -52,13 +53,13 @@ async function tools2(load) {
   return { Client, StdioClientTransport, StreamableHTTPClientTransport, kind: (method) => method };
 }
 
-// A client of a command or a URL. `mode` is `legacy`, or for 2.x a revision of the stateless era.
+// A client of a command or a URL. `mode` is `legacy`, or `auto`, with which 2.x finds the stateless era.
 export async function connect(line, mode, folder, command, roots) {
   const sdk = await (line === "1" ? tools1 : tools2)(loader(folder));
   const options = { capabilities: CAPABILITIES };
-  if (mode !== "legacy") options.versionNegotiation = { mode: { pin: mode } };
+  if (mode !== "legacy") options.versionNegotiation = { mode };
   const client = new sdk.Client({ name: "features-client", version: "7" }, options);
-  const peer = { client, line, heard: new Heard(), asked: [], roots, stateless: mode !== "legacy" };
+  const peer = { client, line, heard: new Heard(), asked: [], roots, meta: undefined };
   client.fallbackNotificationHandler = async (note) => peer.heard.hear(note);
   const answer = (method, reply) =>
     client.setRequestHandler(sdk.kind(method), async (request) => {
@@ -70,7 +71,7 @@ export async function connect(line, mode, folder, command, roots) {
   answer("roots/list", () => ({ roots: peer.roots }));
   // 1.x takes a schema of the result between the params and the options.
   peer.call = (name, args = {}, options = {}) => {
-    const params = { name, arguments: args };
+    const params = { name, arguments: args, ...(peer.meta && { _meta: peer.meta }) };
     return line === "1" ? client.callTool(params, undefined, options) : client.callTool(params, options);
   };
   // 1.x gives page by page, 2.x all pages at once.
@@ -93,6 +94,23 @@ export async function connect(line, mode, folder, command, roots) {
     : new sdk.StdioClientTransport({ command: program, args, env: process.env });
   await client.connect(peer.transport);
   const revision = client.getNegotiatedProtocolVersion?.() ?? peer.transport.protocolVersion;
+  peer.stateless = client.getProtocolEra?.() === "modern";
+  // Ask for log messages: once for all, or in the stateless era with each request.
+  peer.wantLog = async (level) => {
+    if (peer.stateless) peer.meta = { "io.modelcontextprotocol/logLevel": level };
+    else await client.setLoggingLevel(level);
+  };
+  // Be told of a resource, or of lists, until what it returns is called.
+  peer.listen = async (uri) => {
+    if (peer.stateless) {
+      const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+      const subscription = await client.listen(uri ? { resourceSubscriptions: [uri] } : lists);
+      return () => subscription.close();
+    }
+    if (!uri) return async () => {};
+    await client.subscribeResource({ uri });
+    return () => client.unsubscribeResource({ uri });
+  };
   peer.shaken = {
     ...(revision && { protocolVersion: revision }), // 1.x on stdio does not tell
     serverInfo: client.getServerVersion(),

@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 import mcp
 from mcp import types
+from pydantic import AnyUrl
 
 OLD = version("mcp").startswith("1.")
 McpError: Any = mcp.McpError if OLD else mcp.MCPError
@@ -40,7 +41,9 @@ class Heard:
         method = getattr(note, "method", None)
         quiet = ("notifications/message", "notifications/progress")  # they have handlers of their own
         if method is not None and method.startswith("notifications/") and method not in quiet:
-            self.add(method, {} if note.params is None else dump(note.params))
+            params = {} if note.params is None else dump(note.params)
+            params.pop("_meta", None)
+            self.add(method, params)
 
     async def hear_log(self, params: Any) -> None:
         """The SDK's handler of log messages."""
@@ -103,11 +106,35 @@ class Peer:
         self.answers = answers
         self.shaken = shaken
         self.stateless = shaken["protocolVersion"] >= "2026"
+        self._meta: dict[str, Any] = {}
 
     async def call(self, tool: str, arguments: dict[str, Any] | None = None, progress: Any = None) -> Any:
         """Call a tool; the result is as on the wire."""
-        result = await self.client.call_tool(tool, arguments or {}, progress_callback=progress)
-        return dump(result)
+        meta: Any = {"meta": self._meta} if self._meta else {}
+        return dump(await self.client.call_tool(tool, arguments or {}, progress_callback=progress, **meta))
+
+    async def want_log(self, level: str) -> None:
+        """Ask for log messages: once for all, or in the stateless era with each request."""
+        if self.stateless:
+            self._meta = {"io.modelcontextprotocol/logLevel": level}
+        else:
+            await self.client.set_logging_level(level)
+
+    @contextlib.asynccontextmanager
+    async def listening(self, uri: str = "") -> AsyncIterator[None]:
+        """Be told of a resource, or of lists, as long as the block lasts."""
+        if self.stateless:
+            lists = dict.fromkeys(("tools", "prompts", "resources"), not uri)
+            wanted = {f"{each}_list_changed": wants for each, wants in lists.items()}
+            async with self.client.listen(**wanted, resource_subscriptions=[uri] if uri else []):
+                yield
+        elif uri:
+            named: Any = AnyUrl(uri) if OLD else uri
+            await self.client.subscribe_resource(named)
+            yield
+            await self.client.unsubscribe_resource(named)
+        else:
+            yield
 
     async def pages(self, method: str, member: str) -> Any:
         """All pages of a list."""
