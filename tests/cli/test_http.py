@@ -116,7 +116,7 @@ def test_the_path_can_be_chosen_and_both_spellings_are_served() -> None:
 def test_both_eras_are_served(serving: Listening) -> None:
     """A request that stands for itself is answered, without a handshake and without a session."""
     parts = urlsplit(serving.url)
-    envelope = {
+    envelope: dict[str, object] = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     }

@@ -128,6 +128,8 @@ class Peer:
             wanted = {f"{each}_list_changed": wants for each, wants in lists.items()}
             async with self.client.listen(**wanted, resource_subscriptions=[uri] if uri else []):
                 yield
+            # The SDK tells the server of the end in the background: this call gives it the time.
+            await self.call("numbers")
         elif uri:
             named: Any = AnyUrl(uri) if OLD else uri
             await self.client.subscribe_resource(named)
