@@ -11,6 +11,7 @@ import pytest
 
 from anywire import Client, Context, Server, TextContent, connect
 from anywire.client.event import ClientEvent, ListChanged, LogMessage, ResourceUpdated
+from anywire.client.subscriptions import Subscriptions
 from anywire.errors import AnywireError
 from anywire.protocol.types.sampling import CreateMessageParams
 from anywire.server.session import ServerSession
@@ -186,7 +187,9 @@ async def test_a_server_that_refuses_what_is_set_anew_is_not_asked_for_ever(
         await client.set_log_level("error")
         with pytest.raises(AnywireError, match="new session was refused"):
             await client.request("tools/list")
-        await until(lambda: client._subscriptions._restoring is None, "nothing is set anew any more")
+        subscriptions = client._subscriptions
+        assert isinstance(subscriptions, Subscriptions)
+        await until(lambda: subscriptions._restoring is None, "nothing is set anew any more")
         await client.ping()
         assert 1 < len(server.asked("POST", "logging/setLevel")) <= 1 + 3 * 2
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from anywire.client.completing import complete_params
+from anywire.client.greeting import NOWHERE, Place
 from anywire.client.listing import PROMPTS, RESOURCE_TEMPLATES, RESOURCES, TOOLS, Listing, read_all
 from anywire.client.outputs import Outputs
 from anywire.client.result import PromptResult, ResourceResult, ToolResult
@@ -55,17 +56,17 @@ class Client(ClientSession):
         self,
         transport: Transport,
         *,
-        explain: Callable[[], str] | None = None,
+        place: Place = NOWHERE,
         **options: Unpack[ClientOptions],
     ) -> None:
-        super().__init__(transport, explain=explain, **options)
+        super().__init__(transport, place=place, **options)
         self._outputs = Outputs(self.name)
 
     # Calls.
 
     async def ping(self, *, timeout: float | None = None) -> None:
         """Ask the server for a sign of life."""
-        await self.request("ping", timeout=timeout)
+        await self.request("ping" if self._stateless is None else "server/discover", timeout=timeout)
 
     async def tools(self, *, timeout: float | None = None) -> list[Tool]:
         """Return all tools, whatever the number of pages; one that cannot be read is left out and logged.
@@ -167,6 +168,8 @@ class Client(ClientSession):
         """Tell the server that the roots are others now.  Raises `ConfigError` where there are none."""
         if self._answers is None or self._answers.capabilities.roots is UNSET:
             raise ConfigError("this client has no roots: give connect() some")
+        if self._stateless is not None:
+            return  # the server asks for them whenever it wants to know
         await self.notify("notifications/roots/list_changed")
 
     def listen(self, *, resources: Iterable[str] = ()) -> Listener:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeGuard, Unpack
 
 from anywire.client.client import Client
+from anywire.client.greeting import Place
 from anywire.client.options import ClientOptions
 from anywire.errors import ConfigError
 from anywire.transport.contract import Transport
@@ -17,7 +18,7 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from anywire.transport.http_calls import TokenHook
 
-__all__ = ("Acceptor", "Target", "connect", "http_transport")
+__all__ = ("Acceptor", "Target", "connect", "explain_silence", "http_transport")
 
 
 class Acceptor(Protocol):
@@ -71,6 +72,10 @@ def connect(
     `Refusal` as it is, anything else by its text.  `capabilities` takes the place of what is declared,
     member by member, to leave forms or addresses out or to add tools to sampling.
 
+    `era` is `"legacy"` for a client that shakes hands (2024-11-05 to 2025-11-25), `"modern"` for a
+    stateless one (2026-07-28); by default the server is asked which it is.  `cache=False` keeps none of
+    the results that a stateless server says may be kept.
+
     Raises `ConfigError` for a target that is none, and for options that cannot be.
     """
     limits = options.get("limits", DEFAULT_LIMITS)
@@ -82,14 +87,24 @@ def connect(
     if _is_transport(target):
         return make(target)
     if isinstance(target, str):
-        return make(http_transport(target, headers, hook, limits))
+        return make(http_transport(target, headers, hook, limits), place=Place(target))
     argv = _words(target)
     from anywire.transport.process import Command
     from anywire.transport.stdio_client import StdioClientTransport
 
     command = Command(argv, dict(env or {}), cwd, inherit_env)
-    child = StdioClientTransport(command, framing=framing, limits=limits)
-    return make(child, explain=child.explain_silence)
+
+    def start() -> Transport:
+        return StdioClientTransport(command, framing=framing, limits=limits)
+
+    return make(start(), place=Place((command.argv, command.cwd), start, explain_silence))
+
+
+def explain_silence(transport: Transport) -> str:
+    """Say why a child may not have answered; empty where the transport is no child's."""
+    from anywire.transport.stdio_client import StdioClientTransport
+
+    return transport.explain_silence() if isinstance(transport, StdioClientTransport) else ""
 
 
 def http_transport(

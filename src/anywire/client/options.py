@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from anywire.client.discovery import EraChoice
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
 from anywire.wire.limits import Limits
 from anywire.wire.message import Notification
@@ -28,3 +29,5 @@ class ClientOptions(TypedDict, total=False):
     on_elicit: OnElicit | None
     roots: RootsSource | None
     capabilities: ClientCapabilities | None
+    era: EraChoice
+    cache: bool

@@ -13,15 +13,20 @@ import msgspec
 
 from anywire._version import __version__
 from anywire.client.answering import Answering
+from anywire.client.discovery import Discovered, EraChoice
+from anywire.client.greeting import NOWHERE, Greeting, Place
 from anywire.client.listening import Listeners
 from anywire.client.noise import Noise
+from anywire.client.stateless import StatelessCaller
+from anywire.client.stateless_listening import ACKNOWLEDGED, StatelessSubscriptions
 from anywire.client.subscriptions import Subscriptions
 from anywire.errors import (
     AnywireError,
     ConnectFailed,
     DeadlineExceeded,
-    RemoteProtocolError,
+    ProcessExited,
     SessionError,
+    TransportBroken,
     TransportClosed,
 )
 from anywire.protocol.legacy import ClientConversation
@@ -62,24 +67,35 @@ class ClientSession:
         on_elicit: OnElicit | None = None,
         roots: RootsSource | None = None,
         capabilities: ClientCapabilities | None = None,
-        explain: Callable[[], str] | None = None,
+        era: EraChoice = "auto",
+        cache: bool = True,
+        place: Place = NOWHERE,
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._transport = transport
-        #: What the server is called in errors and logs.
-        self.name: str = getattr(transport, "name", "the server")
-        self._explain = explain
+        self._place = place
         self._limits = limits
+        self._era: EraChoice = era
+        self._cache = cache
         self._answers = _answers(on_sample, on_elicit, roots, capabilities, limits)
         declared = b"{}" if self._answers is None else encode_value(self._answers.capabilities)
         self._conversation = ClientConversation(info or Implementation("anywire", __version__), declared)
-        self._peer = Peer(limits)
-        self._caller = Caller(transport, self._peer, limits)
-        self._answering = Answering(self.name, self._caller, self._peer)
-        self._subscriptions = Subscriptions(self.name, self._caller.request, limits)
+        self._stateless: StatelessCaller | None = None
         self._listeners = Listeners(limits.listen_events)
         self._on_log = on_log
         self._on_notification = on_notification
+        self._wire(transport)
+
+    def _wire(self, transport: Transport) -> None:
+        """Speak over a transport."""
+        self._transport = transport
+        #: What the server is called in errors and logs.
+        self.name: str = getattr(transport, "name", "the server")
+        self._peer = Peer(self._limits)
+        self._caller = Caller(transport, self._peer, self._limits)
+        self._answering = Answering(self.name, self._caller, self._peer)
+        self._subscriptions: Subscriptions | StatelessSubscriptions = Subscriptions(
+            self.name, self._caller.request, self._limits
+        )
         self._noise = Noise(self.name)
         callbacks = transport.callbacks
         callbacks.on_message = weakly(self._on_message)
@@ -110,7 +126,7 @@ class ClientSession:
     # Opening and closing.
 
     async def open(self) -> None:
-        """Start the wire and shake hands; on failure everything that was started is ended again.
+        """Start the wire and greet the server; on failure everything that was started is ended again.
 
         Raises `ConnectFailed` with the reason, `ProcessExited` for a child that left, `PeerError` when
         the server refused.  A client is opened once.
@@ -118,27 +134,65 @@ class ClientSession:
         if self._loop is not None or self._transport.closed:
             raise SessionError("a client is opened once; make another with connect()")
         self._loop = asyncio.get_running_loop()
-        self._subscriptions.begin()
         try:
             await self._transport.start()
-            await self._shake_hands()
+            self._subscriptions.begin()
+            await self._greet()
         except DeadlineExceeded as error:
             await self.close()
-            reason = f": {self._explain()}" if self._explain is not None else ""
+            words = "" if self._place.explain is None else self._place.explain(self._transport)
+            reason = f": {words}" if words else ""
             raise ConnectFailed(f"{self.name}: {error}{reason}") from error
         except BaseException:
             await self.close()
             raise
 
-    async def _shake_hands(self) -> None:
-        params = self._conversation.initialize_params()
-        result = await self.request("initialize", params, timeout=self._limits.connect_seconds)
+    async def _greet(self) -> None:
+        greeting = self._greeting()
         try:
-            self._conversation.initialized(result)
-        except (msgspec.MsgspecError, ValueError) as error:
-            message = f"{self.name}: the answer to initialize cannot be used: {error}"
-            raise RemoteProtocolError(message) from error
-        await self.notify("notifications/initialized")
+            found = await greeting.greet()
+        except (ProcessExited, TransportClosed, TransportBroken):
+            if self._place.again is None or self._era != "auto" or not greeting.asking:
+                raise
+            await self._start_again(self._place.again())
+            found = await self._greeting().shake_hands()
+        if found is not None:
+            await self._speak_stateless(found)
+
+    def _greeting(self) -> Greeting:
+        return Greeting(
+            self.name,
+            self._transport,
+            self._caller,
+            self._conversation,
+            era=self._era,
+            key=self._place.key,
+            limits=self._limits,
+        )
+
+    async def _start_again(self, transport: Transport) -> None:
+        """The server did not survive the question: start it once more, to be greeted otherwise."""
+        await self._transport.close()
+        self._wire(transport)
+        await transport.start()
+
+    async def _speak_stateless(self, found: Discovered) -> None:
+        self._conversation.discovered(found.revision, found.server)
+        stateless = StatelessCaller(
+            self.name,
+            self._caller,
+            self._answers,
+            self._conversation,
+            found.revision,
+            self._limits,
+            keep=self._cache,
+        )
+        subscriptions = StatelessSubscriptions(self.name, stateless, self._limits)
+        self._stateless, self._subscriptions = stateless, subscriptions
+        if self._on_log is not None:
+            stateless.log_level = "info"
+        if self._on_notification is not None:
+            await subscriptions.listen_always()
 
     async def close(self) -> None:
         """End the conversation and the wire; pending requests fail, callbacks are cancelled.  Idempotent."""
@@ -178,7 +232,8 @@ class ClientSession:
         """
         if self._loop is None:
             raise SessionError("the client has not been opened")
-        return await self._caller.request(method, params, timeout=timeout, on_progress=on_progress)
+        caller = self._stateless or self._caller
+        return await caller.request(method, params, timeout=timeout, on_progress=on_progress)
 
     async def notify(self, method: str, params: bytes | Mapping[str, Any] | None = None) -> None:
         """Send any notification."""
@@ -228,10 +283,18 @@ class ClientSession:
                 call_back(self._on_log, params)
         if self._on_notification is not None:
             call_back(self._on_notification, message)
+        if self._stateless is not None and self._stateless.kept is not None:
+            self._stateless.kept.hear(message)
+        if isinstance(self._subscriptions, StatelessSubscriptions) and message.method == ACKNOWLEDGED:
+            self._subscriptions.hear(message)
+            return
         self._listeners.hear(message)
 
     def _asked(self, request: Request) -> None:
         """Answer a request of the server's: `ping` always, else what the program has a callback for."""
+        if self._stateless is not None:
+            self._refuse(request, "servers send no requests in this revision")
+            return
         if request.method == "initialize":
             return  # servers do not initialize: it is our own request, echoed, and an answer would be too
         if request.method == "ping":
@@ -239,6 +302,10 @@ class ClientSession:
                 self._caller.tell(Response(request.id, b"{}"), request.id)
             return
         self._answering.begin(request, self._answers, self._conversation.revision)
+
+    def _refuse(self, request: Request, reason: str) -> None:
+        if self._peer.respond(request.id):
+            _log.info("%s: %s: %s", self.name, request.method, reason)
 
     def _on_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
@@ -286,7 +353,10 @@ def _answers(
 
 
 def _stop(
-    answering: Answering, subscriptions: Subscriptions, listeners: Listeners, error: AnywireError | None
+    answering: Answering,
+    subscriptions: Subscriptions | StatelessSubscriptions,
+    listeners: Listeners,
+    error: AnywireError | None,
 ) -> None:
     """End what runs beside the requests of a conversation that is over."""
     answering.stop()

@@ -90,14 +90,16 @@ class ClientConversation(_Conversation):
 
     def __init__(self, info: Implementation, capabilities: bytes = b"{}") -> None:
         super().__init__()
-        self._info = info
-        self._capabilities = capabilities
+        #: What the client says of itself.
+        self.info = info
+        #: What it can do, raw JSON.
+        self.capabilities = capabilities
         #: What the server said of itself, None before it did.
         self.server: InitializeResult | None = None
 
     def initialize_params(self, version: str = MCP_LATEST_PROTOCOL_VERSION) -> bytes:
         """Return the raw params of `initialize`."""
-        return encode_value(InitializeParams(version, Raw(self._capabilities), self._info))
+        return encode_value(InitializeParams(version, Raw(self.capabilities), self.info))
 
     def initialized(self, result: bytes) -> None:
         """Take the raw result of `initialize`.
@@ -109,6 +111,10 @@ class ClientConversation(_Conversation):
         if negotiate_protocol_version(server.protocol_version) != server.protocol_version:
             raise ValueError(f"the server answered with the unknown revision {server.protocol_version!r}")
         self.server, self.revision = server, server.protocol_version
+
+    def discovered(self, revision: str, server: InitializeResult) -> None:
+        """The server is of the stateless era: there is no handshake, and this is what it says of itself."""
+        self.server, self.revision = server, revision
 
 
 def _read_params(params: bytes) -> InitializeParams:

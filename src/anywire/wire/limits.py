@@ -59,6 +59,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connect_seconds: float = 10.0
     #: A server that answered nothing for so long may speak another framing, or another era.
     probe_seconds: float = 2.0
+    #: A server that did not say so long whether it is of the stateless era is greeted with a handshake.
+    era_seconds: float = 1.0
     #: From the end of input until the handlers that still run are cancelled ...
     drain_seconds: float = 3.5
     #: ... and from then until what does not stop is left behind.
