@@ -40,11 +40,11 @@ def used(request: pytest.FixtureRequest) -> Used:
     sdk, transport = request.param
     server = [str(part) for part in program(sdk, "sdk_server", request)]
     if transport == "stdio":
-        return asyncio.run(use(sdk, server))
+        return asyncio.run(use(sdk, server, "legacy"))
     port = free_port()
     with listening([*server, str(port)], port):
         # The servers on the Python SDKs redirect to the same with a slash at its end.
-        return asyncio.run(use(sdk, f"http://127.0.0.1:{port}/mcp"))
+        return asyncio.run(use(sdk, f"http://127.0.0.1:{port}/mcp", "legacy"))
 
 
 def as_json(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,6 +21,8 @@ from anywire.protocol.types.sampling import CreateMessageParams, CreateMessageRe
 from tests.interop.features import ROOTS
 
 STEP_WITHIN = 15.0
+
+Era = Literal["legacy", "modern"]
 
 
 @dataclass
@@ -70,7 +72,7 @@ class User:
         return asked
 
 
-async def use(sdk: str, target: Sequence[str] | str) -> Used:
+async def use(sdk: str, target: Sequence[str] | str, era: Era) -> Used:
     """Take all steps with a server."""
     used, user = Used(sdk), User()
     able = ClientCapabilities(sampling=SamplingCapability(tools={}))
@@ -82,6 +84,7 @@ async def use(sdk: str, target: Sequence[str] | str) -> Used:
         roots=lambda: user.roots,
         on_log=user.log,
         capabilities=able,
+        era=era,
     ) as client:
         for step in STEPS:
             try:
