@@ -113,6 +113,32 @@ def test_the_path_can_be_chosen_and_both_spellings_are_served() -> None:
     assert wrong.err.count("\n") == 1
 
 
+def test_both_eras_are_served(serving: Listening) -> None:
+    """A request that stands for itself is answered, without a handshake and without a session."""
+    parts = urlsplit(serving.url)
+    envelope: dict[str, object] = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    request = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": envelope}}
+    headers = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "server/discover",
+    }
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+    try:
+        connection.request("POST", parts.path, json.dumps(request), headers)
+        answer = connection.getresponse()
+        result = json.loads(answer.read())["result"]
+    finally:
+        connection.close()
+
+    assert (answer.status, answer.headers.get("Mcp-Session-Id")) == (200, None)
+    assert "2026-07-28" in result["supportedVersions"]
+
+
 # How it fails.
 
 

@@ -12,7 +12,7 @@ from anywire import Context, Server
 from anywire.errors import DeadlineExceeded, SessionError
 from anywire.protocol.types.content import TextContent
 from anywire.protocol.types.sampling import CreateMessageParams, SamplingMessage
-from anywire.server.question import FormQuestion, InputRequired, ModelQuestion, RootsQuestion
+from anywire.server.question import FormQuestion, InputRequired, ModelQuestion, RootsQuestion, UrlQuestion
 from anywire.testing import ScriptedPeer, in_virtual_time
 from anywire.wire.limits import DEFAULT_LIMITS
 from tests.interaction.talk import Gate, over_each_wire, talk, text
@@ -60,6 +60,17 @@ def inn(**options: Any) -> Server:
     @server.resource("a://b")
     async def held(context: Context) -> str:
         return str((await context.elicit("Who?", Name, key="who")).content)
+
+    @server.tool
+    async def visit(context: Context) -> str:
+        return (await context.elicit_url("Sign in", "https://a.example/", "e1", key="page")).action
+
+    page = UrlQuestion("Sign in", "https://a.example/", "e1")
+
+    @server.tool
+    async def visit_explicitly(context: Context) -> str | InputRequired:
+        answer = context.answer("page", page)
+        return InputRequired({"page": page}) if answer is None else answer.action
 
     who, whom = FormQuestion("Who?", Name), FormQuestion("With whom?", Name)
 
@@ -124,6 +135,21 @@ async def test_two_questions_in_a_row_are_two_rounds(wire: str) -> None:
         again["requestState"] = second["requestState"]
         third = await call(peer, 3, "book", inputResponses={other: accept("Bob")}, **again)
         assert words(third) == "Ada and Bob, 2"
+
+
+@pytest.mark.parametrize("tool", ["visit", "visit_explicitly"])
+async def test_a_visit_has_no_id_where_its_end_is_not_told(tool: str) -> None:
+    """The revision has neither the id nor the notification that names it."""
+    async with talk(inn(), "memory") as peer:
+        first = await call(peer, 1, tool, capabilities={"elicitation": {"url": {}}})
+        params = {"mode": "url", "message": "Sign in", "url": "https://a.example/"}
+        assert first["inputRequests"] == {"page": {"method": "elicitation/create", "params": params}}
+        state = {"requestState": first["requestState"]} if "requestState" in first else {}
+        answers = {"page": {"action": "accept"}}
+        last = await call(
+            peer, 2, tool, inputResponses=answers, capabilities={"elicitation": {"url": {}}}, **state
+        )
+        assert words(last) == "accept"
 
 
 @over_each_wire

@@ -15,7 +15,10 @@ from anywire.errors import ConfigError
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress, StdioFace
     from anywire.cli.children import Children
+    from anywire.protocol.http.guard import Guard
     from anywire.transport.contract import Transport
+    from anywire.transport.http_server import HttpListener
+    from anywire.transport.sse_server import SseListener
 
 __all__ = ("add_parser", "run")
 
@@ -102,14 +105,17 @@ def _offer_http(
     from anywire.bridge.http_face import HttpFace
 
     relays = HttpFace(make_target, _report)
-    # What the server behind has is not known here; it will say so itself.
-    return listen(
-        options,
-        face,
-        relays.accept,
-        serves=lambda method: True,
-        close=lambda: children.hurried(relays.close()),
-    )
+
+    def make(guard: Guard) -> HttpListener | SseListener:
+        from anywire.transport.http_server import HttpListener
+        from anywire.transport.sse_server import SseListener
+
+        if face.old:
+            return SseListener(relays.accept, guard=guard)
+        # What the server behind has is not known here; it will say so itself.
+        return HttpListener(relays.accept, lambda method: True, guard=guard, path=face.path)
+
+    return listen(options, face, make, close=lambda: children.hurried(relays.close()))
 
 
 def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:

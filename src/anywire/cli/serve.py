@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from anywire.cli.listen import add_guard_options, listen
 from anywire.cli.parser import Commands, Parser
 from anywire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anywire.protocol.http.guard import Guard
+    from anywire.transport.http_server import HttpListener
+    from anywire.transport.sse_server import SseListener
 
 __all__ = ("add_parser", "run")
 
@@ -72,11 +78,14 @@ def run(options: argparse.Namespace) -> int:
 def _serve_http(options: argparse.Namespace) -> int:
     from anywire.bridge.endpoint import HttpAddress
     from anywire.cli.load import load_server
-    from anywire.server.methods.table import METHODS
     from anywire.transport.asgi_host import split_address
 
     server = load_server(options.target)
     host, port = split_address(options.http or options.sse)
     path = "/sse" if options.sse else "/" + options.path.lstrip("/")
     address = HttpAddress(host, port, path, old=options.sse is not None)
-    return listen(options, address, server.accept, serves=METHODS.__contains__, close=server.close)
+
+    def make(guard: Guard) -> HttpListener | SseListener:
+        return server.sse_listener(guard) if address.old else server.http_listener(guard, path=path)
+
+    return listen(options, address, make, close=server.close)

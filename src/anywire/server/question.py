@@ -56,6 +56,10 @@ class Question(Generic[T]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.params!r})"
 
+    def params_for(self, revision: str | None) -> msgspec.Struct | None:
+        """Return the params as they are in a revision."""
+        return self.params
+
     def missing(self, terms: Terms) -> str:
         """Name the capability that the client would need and did not declare; empty: it can be asked."""
         raise NotImplementedError
@@ -121,7 +125,14 @@ class UrlQuestion(Question[Answer[None]]):
     method = "elicitation/create"
 
     def __init__(self, message: str, url: str, elicitation_id: str) -> None:
-        super().__init__(ElicitUrlParams(message, url, elicitation_id))
+        self._named = ElicitUrlParams(message, url, elicitation_id)
+        super().__init__(self._named)
+
+    def params_for(self, revision: str | None) -> msgspec.Struct | None:
+        """Without an id, where visits have none."""
+        if has(Feature.ELICITATION_IDS, revision):
+            return self._named
+        return msgspec.structs.replace(self._named, elicitation_id=UNSET)
 
     def missing(self, terms: Terms) -> str:
         """Elicitation, with addresses."""
@@ -181,7 +192,8 @@ async def ask(exchange: Exchange, question: Question[T], timeout: float | None, 
     limits = exchange.session.limits
     usual = limits.input_seconds if question.is_slow else limits.request_seconds
     seconds = usual if timeout is None else timeout
-    raw = await exchange.request(question.method, question.params, seconds, key)
+    params = question.params_for(exchange.terms.revision)
+    raw = await exchange.request(question.method, params, seconds, key)
     try:
         return question.read(raw)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -193,10 +205,12 @@ async def ask_all(exchange: Exchange, required: InputRequired) -> dict[str, byte
     """Ask all questions at once and return the raw answers.  Raises what `ask` raises."""
     for question in required.questions.values():
         require_capability(exchange, question)
-    limits = exchange.session.limits
+    limits, revision = exchange.session.limits, exchange.terms.revision
     async with asyncio.TaskGroup() as group:
         tasks = {
-            key: group.create_task(exchange.request(each.method, each.params, limits.input_seconds, key))
+            key: group.create_task(
+                exchange.request(each.method, each.params_for(revision), limits.input_seconds, key)
+            )
             for key, each in required.questions.items()
         }
     return {key: task.result() for key, task in tasks.items()}

@@ -31,6 +31,7 @@ from anywire.transport.run_process import run_process
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from anywire.protocol.http.guard import Guard
     from anywire.protocol.http.mirrored import Mirror
     from anywire.protocol.http.stateless import StatelessFace
     from anywire.transport.http_server import HttpListener
@@ -280,9 +281,15 @@ class Server:
         application is mounted).
         """
         from anywire.protocol.http.guard import Guard
+
+        return self.http_listener(
+            Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins), path=path
+        )
+
+    def http_listener(self, guard: Guard, *, path: str | None = None) -> HttpListener:
+        """Return what `http_app` does, for a guard of your own."""
         from anywire.transport.http_server import HttpListener
 
-        guard = Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins)
         hosted = HostedServer(self._lifespan, self._begin, self._leave)
         return HttpListener(
             hosted.accept,
@@ -315,9 +322,13 @@ class Server:
         The parameters are those of `http_app`.  Below where it is mounted, POSTs go to `messages`.
         """
         from anywire.protocol.http.guard import Guard
+
+        return self.sse_listener(Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins))
+
+    def sse_listener(self, guard: Guard) -> SseListener:
+        """Return what `sse_app` does, for a guard of your own."""
         from anywire.transport.sse_server import SseListener
 
-        guard = Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins)
         return SseListener(self.accept, guard=guard, limits=self._limits)
 
     def run(self) -> None:

@@ -192,8 +192,9 @@ class StatelessExchange(Exchange):
         for question in required.questions.values():
             require_capability(self, question)
         asked = {
-            key: InputRequest(each.method, UNSET if each.params is None else Raw(encode_value(each.params)))
+            key: InputRequest(each.method, UNSET if params is None else Raw(encode_value(params)))
             for key, each in required.questions.items()
+            for params in (each.params_for(self.terms.revision),)
         }
         stated = required.state is not None or not asked
         state = RoundState(self._digest(), 0.0, value=required.state) if stated else None
