@@ -52,7 +52,7 @@ def test_a_list_is_a_table_with_emphasis() -> None:
     plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
 
     assert shown != plain
-    assert plain.splitlines()[0].split() == ["name", "parameters", "description"]
+    assert plain.splitlines()[0].split() == ["tool", "parameters", "description"]
     assert any(line.startswith("picture") and "Give a picture." in line for line in plain.splitlines())
     assert all(len(line.rstrip()) <= 80 for line in plain.splitlines())
 

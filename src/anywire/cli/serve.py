@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from anywire.cli.listen import add_guard_options, listen
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.serving import add_guard_options, listen
 from anywire.errors import ConfigError
 
 __all__ = ("add_parser", "run")
