@@ -20,20 +20,15 @@ __all__ = ("add_parser", "run")
 
 _DESCRIPTION = """\
 Call a tool and print what it gives. The target comes last.
-
 key=value is text where the tool's input schema allows text, and else the number, boolean, array or
-object that the schema asks for. key:=json is JSON as it stands. Both may be mixed, and win over the
-members of --input.
-
-What the server asks a person meanwhile is asked at the terminal; where there is none, it is declined."""
+object that the schema asks for. key:=json is JSON as it stands. Both win over the members of --input.
+What the server asks a person is asked at the terminal; where there is none, it is declined."""
 
 _EPILOG = """examples:
   anywire call shout text=hello -- python server.py
   anywire call divide dividend=1 divisor=3 my_module:server
-  anywire call search query=otters 'tags:=["river", "sea"]' --timeout 2m -- npx -y some-server
-  anywire call tidy --root ~/photos --root ~/films -- npx -y some-server
-  anywire call search --input arguments.json query=seals --json -- npx -y some-server
-  echo '{"text": "hello"}' | anywire call shout --input - -- python server.py
+  anywire call search query=otters 'tags:=["river", "sea"]' --json -- npx -y some-server
+  anywire call search --input arguments.json --root ~/photos -- npx -y some-server
 """
 
 
@@ -64,7 +59,7 @@ def add_parser(commands: Commands) -> Parser:
         action="append",
         default=[],
         metavar="PATH",
-        help="a folder or a file that the server is told it may work in, such as --root .; may be repeated",
+        help="a folder that the server may work in, such as --root ~/photos; may be repeated",
     )
     add_target_options(
         parser,
