@@ -74,11 +74,13 @@ class Asking:
     async def _ask(self, prompt: str) -> str | None:
         """Show a prompt and return the line that is typed; None when there is none to come."""
         write_stderr(visible(" ".join(prompt.splitlines())).encode("utf-8", "backslashreplace"))
-        line = await self._line()
-        if line is None:
-            write_stderr(b"\n")
-            return None
-        return line.decode("utf-8", "replace").strip()
+        line = None
+        try:
+            line = await self._line()
+        finally:
+            if line is None:  # what is said next does not stand behind the prompt
+                write_stderr(b"\n")
+        return None if line is None else line.decode("utf-8", "replace").strip()
 
     async def _line(self) -> bytes | None:
         while b"\n" not in self._typed:
