@@ -21,7 +21,7 @@ def test_list_shows_columns() -> None:
 
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
-        "name     parameters                                  description",
+        "tool     parameters                                  description",
         "show     text [count] [share] [loud] [tags] [extra]  Show the arguments.",
         "fail                                                 Fail.",
         "picture                                              Give a picture.",
@@ -32,13 +32,13 @@ def test_list_shows_columns() -> None:
     ]
 
 
-def test_list_as_json_is_one_array_of_tools_as_they_came() -> None:
+def test_list_as_json_is_one_object_of_all_as_it_came() -> None:
     """A program gets everything, whatever a person sees."""
     done = anywire("list", "--json", *TOOLBOX)
 
     assert (done.code, done.err) == (0, "")
     assert done.out.count("\n") == 1
-    assert json.loads(done.out) == TOOLS
+    assert json.loads(done.out) == {"tools": TOOLS, "resources": [], "resourceTemplates": [], "prompts": []}
 
 
 def test_list_of_nothing_says_so_on_stderr(tmp_path: Path) -> None:
@@ -50,8 +50,13 @@ def test_list_of_nothing_says_so_on_stderr(tmp_path: Path) -> None:
     done = anywire("list", f"{tmp_path / 'empty.py'}:server")
     as_json = anywire("list", f"{tmp_path / 'empty.py'}:server", "--json")
 
-    assert (done.code, done.out, done.err) == (0, "", "anywire: the server has no tools\n")
-    assert (as_json.code, as_json.out, as_json.err) == (0, "[]\n", "")
+    assert (done.code, done.out, done.err) == (
+        0,
+        "",
+        "anywire: the server has no tools, resources or prompts\n",
+    )
+    empty = '{"tools":[],"resources":[],"resourceTemplates":[],"prompts":[]}\n'
+    assert (as_json.code, as_json.out, as_json.err) == (0, empty, "")
 
 
 def test_ping_tells_who_answered_and_how_quickly() -> None:

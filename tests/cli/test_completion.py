@@ -59,6 +59,9 @@ def test_a_script_is_what_its_shell_understands(
         (["anywire", "list", "--framing", ""], {"auto", "newline", "headers"}),
         (["anywire", "doctor", "--ignore", "igno"], {"ignores-eof", "ignores-term"}),
         (["anywire", "completion", "f"], {"fish"}),
+        (["anywire", "listen", "--log", "e"], {"error", "emergency"}),
+        (["anywire", "listen", "--res"], {"--resource"}),
+        (["anywire", "li"], {"list", "listen"}),
     ],
 )
 def test_bash_completes(

@@ -80,7 +80,7 @@ def test_the_client_commands_take_a_url(kind: str, request: pytest.FixtureReques
     pinged = anywire("ping", "--json", url)
 
     assert urlsplit(url).path == ("/mcp" if kind == "serving" else "/sse")
-    assert [line.split()[0] for line in listed.out.splitlines()] == ["name", "shout", "wait", "block"]
+    assert [line.split()[0] for line in listed.out.splitlines()] == ["tool", "shout", "wait", "block"]
     assert (listed.code, listed.err) == (0, "")
     assert (called.code, called.out, called.err) == (0, "HELLO\n", "")
     assert json.loads(pinged.out)["server"] == {"name": "workshop", "version": "2.0"}

@@ -58,7 +58,7 @@ def test_a_server_on_stdio_is_offered_over_http(face: str) -> None:
         called = anywire("call", "steps", bridge.url)
         code, told = bridge.end()
 
-    assert [tool["name"] for tool in json.loads(listed.out)][:2] == ["show", "fail"]
+    assert [tool["name"] for tool in json.loads(listed.out)["tools"]][:2] == ["show", "fail"]
     assert (called.code, called.out) == (0, "done\n")
     assert "progress 1/2: first" in called.err
     assert "server warning (box): a screw is loose" in called.err

@@ -66,15 +66,17 @@ def test_the_version_is_told_without_an_event_loop() -> None:
     assert not any(f"anywire.cli.{name}" in modules for name in COMMANDS)
 
 
-@pytest.mark.parametrize("command", ["ping", "list"])
-def test_a_command_loads_only_what_it_needs(command: str) -> None:
+@pytest.mark.parametrize(
+    "words", [("ping",), ("list",), ("listen", "--resource", "notes://end")], ids="/".join
+)
+def test_a_command_loads_only_what_it_needs(words: tuple[str, ...]) -> None:
     """No table for a pipe, no HTTP, no TLS beyond what asyncio itself loads, no other subcommand."""
-    modules = loaded(command, "--", *server("healthy"))
+    modules = loaded(*words, "--", *server("gallery"))
     everything = {name for name in modules if name.startswith("anywire.")}
     ours = {name.rpartition(".")[2] for name in modules if name.startswith("anywire.cli.")}
 
     assert (HEAVY & modules) - loaded_by_the_loop() == set()
-    assert ours & set(COMMANDS) == {command}
+    assert ours & set(COMMANDS) == {words[0]}
     assert not any("http" in name or "sse" in name for name in everything)
     assert not any(
         name.startswith(("anywire.server", "anywire.doctor", "anywire.testing")) for name in modules

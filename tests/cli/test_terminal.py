@@ -52,7 +52,7 @@ def test_a_list_is_a_table_with_emphasis() -> None:
     plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
 
     assert shown != plain
-    assert plain.splitlines()[0].split() == ["name", "parameters", "description"]
+    assert plain.splitlines()[0].split() == ["tool", "parameters", "description"]
     assert any(line.startswith("picture") and "Give a picture." in line for line in plain.splitlines())
     assert all(len(line.rstrip()) <= 80 for line in plain.splitlines())
 
@@ -69,3 +69,19 @@ def test_progress_is_one_line_that_is_gone_in_the_end() -> None:
     assert shown.count("\x1b[K") >= 4
     lines = [line.rpartition("\x1b[K")[2] for line in shown.rstrip("\n").split("\n")]
     assert lines == ["anywire: server warning (box): a screw is loose", "done"]
+
+
+def test_a_resource_that_is_no_text_is_described() -> None:
+    """Bytes would steer the terminal; so would control characters of a text."""
+    words = ["--", *server("gallery")]
+
+    assert (
+        at_a_terminal("read", "notes://picture", *words)
+        == "[resource notes://picture, image/png, 11 bytes]\n"
+    )
+    assert at_a_terminal("read", "notes://today", *words) == "milk\\x1b[31m, é🙂\n"
+    assert at_a_terminal("read", "notes://both", *words).splitlines() == [
+        "[resource notes://a]",
+        "one",
+        "[resource notes://b, of unknown type, 3 bytes]",
+    ]

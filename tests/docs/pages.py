@@ -5,6 +5,7 @@ What a fenced block is for stands behind its three backticks:
     python                    a script of its own, run in the page's folder; a `text` block right
                               after it is what it prints
     python file=NAME          a file of the page's folder, for the commands and scripts after it
+    python append=NAME        more of such a file
     python example=PATH       the text of that file of the checkout
     pycon                     an interactive session; all of a page share their names
     console                   commands behind `$ ` (`> ` goes on with one) and what they print; one that

@@ -76,6 +76,8 @@ def run_page(page: Path, workshop: Workshop) -> None:
     for block, after in zip_longest(found, found[1:]):
         if block.kind == "python" and "file" in block.options:
             workshop.write(block.options["file"], block.text)
+        elif block.kind == "python" and "append" in block.options:
+            workshop.append(block.options["append"], block.text)
         elif block.kind == "python" and not block.options:
             check_script(page, block, after, workshop)
         elif block.kind == "console":

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import ROOT, matches
+from anywire import connect_sync
+from tests.docs.pages import ROOT, blocks, matches
 from tests.interop.processes import watch
 
 EXAMPLES = ROOT / "examples"
@@ -91,3 +92,22 @@ def test_the_stopwatch_runs() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     assert matches("import asyncio, msgspec ... ms   x 1.00", lines[0])
     assert [line.split("  ")[0] for line in lines[1:]] == ["server.py", "anywire serve", "anywire bridge"]
+
+
+def test_what_the_tutorial_puts_into_a_host_is_what_a_host_can_start(tmp_path: Path) -> None:
+    """Its paths are those of the reader's folder; the server is the one that the page writes, as a whole."""
+    page = blocks((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))
+    parts = [
+        block.text for block in page if "notes.py" in (block.options.get("file"), block.options.get("append"))
+    ]
+    (tmp_path / "notes.py").write_text("\n\n".join(parts), encoding="utf-8")
+    (configuration,) = [json.loads(block.text) for block in page if block.kind == "json"]
+
+    configured = configuration["mcpServers"]["notes"]
+    paths = [Path(path) for path in (configured["command"], *configured["args"])]
+    assert all(path.is_absolute() for path in paths)
+    assert [path.name for path in paths] == ["python", "notes.py"]
+    with connect_sync([sys.executable, str(tmp_path / "notes.py")], cwd="/") as client:
+        assert client.call_tool("keep", {"title": "milk", "text": "buy some"}).text.startswith("kept")
+        assert client.read_resource("notes://note/milk").text == "buy some"
+        assert "milk: buy some" in client.get_prompt("plan", {"day": "today"}).text

@@ -67,6 +67,10 @@ class Workshop:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self._here(text), encoding="utf-8")
 
+    def append(self, name: str, text: str) -> None:
+        """Put more into a file of the folder, behind two empty lines."""
+        self.write(name, (self.folder / name).read_text(encoding="utf-8") + "\n\n" + text)
+
     def close(self) -> None:
         """End what runs on, in the order of a terminal that is closed: first asked, then killed."""
         for process in self._running:

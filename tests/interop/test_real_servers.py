@@ -160,7 +160,7 @@ def test_server_is_called_by_the_command(case: Case, work: Path) -> None:
     called = run(anywire("call", tool, *given, *variables, "--", *argv), within=60)
 
     assert listed.returncode == 0, listed
-    assert tool in {each["name"] for each in json.loads(listed.stdout)}
+    assert tool in {each["name"] for each in json.loads(listed.stdout)["tools"]}
     assert called.returncode == 0, called
     assert re.search(expected, called.stdout.decode(), re.MULTILINE), called
 

@@ -17,7 +17,7 @@ from anywire.cli.plain import items_of, members_of
 from anywire.errors import ConfigError
 from anywire.wire.value import encode_value
 
-__all__ = ("Arguments", "read_arguments")
+__all__ = ("Arguments", "read_arguments", "read_texts")
 
 _Schema = dict[str, Any]
 
@@ -72,6 +72,20 @@ def read_arguments(words: Sequence[str], document: bytes | None = None) -> Argum
         else:
             typed[name] = value
     return Arguments(known, typed)
+
+
+def read_texts(words: Sequence[str]) -> dict[str, str]:
+    """Read `name=value` where every value is a text.  Raises `ConfigError`."""
+    texts: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise ConfigError(f"{word!r} is no argument; write name=value")
+        if name in texts:
+            raise ConfigError(f"argument {name!r} is given twice")
+        _refuse_odd_text(name, value)
+        texts[name] = value
+    return texts
 
 
 def _read_document(document: bytes) -> dict[str, Raw]:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anywire.cli.headers import add_header_options
-from anywire.cli.listen import add_guard_options, listen
 from anywire.cli.options import add_child_options
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.serving import add_guard_options, listen
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from anywire.cli.headers import add_header_options
-from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
 from anywire.cli.parser import Commands, Parser, nearest
 from anywire.errors import AnywireError, ConfigError, PeerError
 
@@ -15,29 +13,28 @@ if TYPE_CHECKING:
     from anywire.cli.output import Output
     from anywire.cli.status import Status
     from anywire.client.client import Client
+    from anywire.client.options import ClientOptions
     from anywire.client.result import ToolResult
 
 __all__ = ("add_parser", "run")
 
 _DESCRIPTION = """\
 Call a tool and print what it gives. The target comes last.
-
 key=value is text where the tool's input schema allows text, and else the number, boolean, array or
-object that the schema asks for. key:=json is JSON as it stands. Both may be mixed, and win over the
-members of --input."""
+object that the schema asks for. key:=json is JSON as it stands. Both win over the members of --input.
+What the server asks a person is asked at the terminal; where there is none, it is declined."""
 
 _EPILOG = """examples:
   anywire call shout text=hello -- python server.py
   anywire call divide dividend=1 divisor=3 my_module:server
-  anywire call search query=otters 'tags:=["river", "sea"]' --timeout 2m -- npx -y some-server
-  anywire call search --input arguments.json query=seals --json -- npx -y some-server
-  echo '{"text": "hello"}' | anywire call shout --input - -- python server.py
+  anywire call search query=otters 'tags:=["river", "sea"]' --json -- npx -y some-server
+  anywire call search --input arguments.json --root ~/photos -- npx -y some-server
 """
 
 
 def add_parser(commands: Commands) -> Parser:
     """Add the parser of `anywire call`."""
-    from anywire.cli.target import TARGET_HELP, TARGET_WORDS
+    from anywire.cli.target import TARGET_HELP, TARGET_WORDS, add_target_options
 
     parser = commands.add_parser(
         "call",
@@ -57,26 +54,35 @@ def add_parser(commands: Commands) -> Parser:
         metavar="FILE",
         help="a file with a JSON object of arguments, such as --input arguments.json; - is stdin",
     )
-    add_json(parser, "the result as the server gave it, in JSON")
-    add_timeout(parser, "how long to wait for the server to start, and for an answer or progress")
-    add_child_options(parser)
-    add_header_options(parser)
-    add_verbose(parser, "pass the server's stderr on")
+    parser.add_argument(
+        "--root",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a folder that the server may work in, such as --root ~/photos; may be repeated",
+    )
+    add_target_options(
+        parser,
+        "how long to wait for the server to start, and for an answer or progress",
+        "the result as the server gave it, in JSON",
+    )
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Call a tool of the target; return the exit code."""
     from anywire.cli.arguments import read_arguments
-    from anywire.cli.target import TARGET_WORDS, converse, is_url
+    from anywire.cli.target import converse, split_target
 
-    words: list[str] = options.arguments
-    if options.command is None:
-        # argparse hands all words to the arguments; the last is the target.
-        if not words or ("=" in words[-1] and not is_url(words[-1])):
-            raise ConfigError(f"the target comes last: anywire call TOOL [KEY=VALUE ...] {TARGET_WORDS}")
-        *words, options.target = words
+    words = split_target(options, "anywire call TOOL [KEY=VALUE ...]")
     arguments = read_arguments(words, _read_input(options.input))
+    roots = [_root(path) for path in options.root]
+
+    def saying(status: Status, keyboard: int) -> ClientOptions:
+        from anywire.cli.asking import Asking
+
+        elicit = Asking(status, keyboard).elicit
+        return {"on_log": status.log, "on_elicit": elicit, "roots": roots or None}
 
     async def work(client: Client, output: Output, status: Status) -> None:
         call = _Call(client, options.tool)
@@ -87,7 +93,17 @@ def run(options: argparse.Namespace) -> int:
             raise
         await call.show(result, output, as_json=options.json)
 
-    return converse(options, work)
+    return converse(options, work, saying)
+
+
+def _root(path: str) -> str:
+    """Check a path of `--root`.  Raises `ConfigError`."""
+    from pathlib import Path
+
+    found = Path(path).expanduser()
+    if not found.exists():
+        raise ConfigError(f"--root: there is no {path}")
+    return str(found)
 
 
 def _read_input(name: str | None) -> bytes | None:
@@ -147,7 +163,7 @@ class _Call:
             error.add_note(f"the server lists no tool {self._tool!r}{nearest(self._tool, self._names)}")
 
     async def _schema(self) -> object:
-        from anywire.cli.tools import find_tool, list_tools
+        from anywire.cli.offers import TOOL_OFFER, find, list_offers
 
-        tool, self._names = find_tool(await list_tools(self._client), self._tool)
+        tool, self._names = find(TOOL_OFFER, await list_offers(self._client, TOOL_OFFER), self._tool)
         return None if tool is None else tool.get("inputSchema")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import get_args
 
 from anywire.cli.parser import Commands, Parser, nearest
 from anywire.errors import ConfigError
@@ -10,7 +11,7 @@ from anywire.errors import ConfigError
 __all__ = ("add_parser", "run")
 
 _SHELLS = ("bash", "zsh", "fish")
-_FILES = {"input": "FILE", "cwd": "DIRECTORY"}
+_FILES = {"input": "FILE", "cwd": "DIRECTORY", "root": "FILE", "header_file": "FILE"}
 
 _EPILOG = """examples:
   eval "$(anywire completion bash)"                    in ~/.bashrc
@@ -64,6 +65,7 @@ def _choices() -> dict[str, tuple[str, ...]]:
     from anywire.bridge.endpoint import FACES
     from anywire.doctor.check import CHECKS
     from anywire.doctor.http_check import HTTP_CHECKS
+    from anywire.protocol.types.logging import LogLevel
     from anywire.wire.framing import Framing
 
     framings = tuple(framing.value for framing in Framing)
@@ -71,6 +73,7 @@ def _choices() -> dict[str, tuple[str, ...]]:
         "face": tuple(FACES),
         "framing": ("auto", *framings),
         "ignore": tuple({**CHECKS, **HTTP_CHECKS}),
+        "log": get_args(LogLevel),
         "shell": _SHELLS,
         "target_framing": framings,
     }

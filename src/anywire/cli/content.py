@@ -1,4 +1,4 @@
-"""What a tool gave, as text: text as it is, other blocks in brackets, structured content as JSON."""
+"""What a server gave, as text: text as it is, other blocks in brackets, structured content as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anywire.wire.value import encode_value
 if TYPE_CHECKING:
     from anywire.client.result import ToolResult
 
-__all__ = ("result_text",)
+__all__ = ("block_text", "resource_text", "result_text")
 
 
 def result_text(result: ToolResult) -> str:
@@ -25,11 +25,11 @@ def result_text(result: ToolResult) -> str:
     structured = result.message.structured_content
     parts: list[str] = []
     if isinstance(structured, msgspec.UnsetType):
-        return "\n".join(map(_block, blocks))
+        return "\n".join(map(block_text, blocks))
     given = result.structured
     if _is_wrapped(blocks, given):
-        return _block(blocks[0])
-    parts = [_block(block) for block in blocks if not _says(block, given)]
+        return block_text(blocks[0])
+    parts = [block_text(block) for block in blocks if not _says(block, given)]
     # Formatted, not read and written again: numbers of any size and the order of members stay.
     return "\n".join([*parts, msgspec.json.format(bytes(structured), indent=2).decode("utf-8", "replace")])
 
@@ -52,7 +52,8 @@ def _is_wrapped(blocks: list[dict[str, Any]], structured: object) -> bool:
     return list(members) == ["result"] and len(blocks) == 1 and _says(blocks[0], members["result"])
 
 
-def _block(block: dict[str, Any]) -> str:
+def block_text(block: dict[str, Any]) -> str:
+    """Return what one block of content holds."""
     kind = block.get("type")
     match kind:
         case "text" if isinstance(block.get("text"), str):
@@ -62,12 +63,13 @@ def _block(block: dict[str, Any]) -> str:
         case "resource_link":
             return f"[link {block.get('uri')}]"
         case "resource":
-            return _resource(members_of(block.get("resource")))
+            return resource_text(members_of(block.get("resource")))
         case _:
             return f"[{kind if isinstance(kind, str) else 'a block'} {encode_value(block).decode()}]"
 
 
-def _resource(resource: dict[str, Any]) -> str:
+def resource_text(resource: dict[str, Any]) -> str:
+    """Return what the contents of a resource hold, below its URI."""
     head = f"[resource {resource.get('uri')}"
     if isinstance(resource.get("text"), str):
         return f"{head}]\n{resource['text']}"

@@ -24,11 +24,27 @@ from anywire.errors import ConfigError, ConnectFailed, SpawnFailed
 __all__ = ("COMMANDS", "main", "whole_parser")
 
 #: The subcommands; each is a module of `anywire.cli` with `add_parser` and `run`.
-COMMANDS = ("list", "call", "ping", "doctor", "bridge", "serve", "completion")
+COMMANDS = (
+    "list",
+    "call",
+    "read",
+    "get",
+    "complete",
+    "listen",
+    "ping",
+    "doctor",
+    "bridge",
+    "serve",
+    "completion",
+)
+
+# Those that call a server.
+_CLIENTS = ("list", "call", "read", "get", "complete", "listen", "ping")
 
 _EPILOG = """examples:
   anywire list -- npx -y some-server                   what a server offers
   anywire call shout text=hello -- python server.py    call a tool
+  anywire read notes://today my_module:server          read a resource
   anywire doctor -- python server.py                   what is wrong with a server
   anywire bridge stdio+headers -- npx -y some-server   a Content-Length host, a newline server
   anywire serve my_package.my_module:server            run a Server on stdio
@@ -78,7 +94,7 @@ def _hint(words: list[str], command: list[str] | None, error: Exception) -> str:
     if needs_authorization(error):
         return "authorization needed: --header 'Authorization: Bearer ${TOKEN}'"
     unreachable = isinstance(error, ConnectFailed) and not isinstance(error, SpawnFailed)
-    if not unreachable or words[0] not in ("list", "call", "ping"):
+    if not unreachable or words[0] not in _CLIENTS:
         return ""
     if command:
         return f"try: anywire doctor -- {shlex.join(command)}"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from anywire.cli.headers import add_header_options
-from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
 from anywire.cli.parser import Commands, Parser
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ _EPILOG = """examples:
 
 def add_parser(commands: Commands) -> Parser:
     """Add the parser of `anywire ping`."""
-    from anywire.cli.target import TARGET_HELP, TARGET_WORDS
+    from anywire.cli.target import TARGET_HELP, TARGET_WORDS, add_target_options
 
     parser = commands.add_parser(
         "ping",
@@ -36,11 +34,11 @@ def add_parser(commands: Commands) -> Parser:
         epilog=_EPILOG,
     )
     parser.add_argument("target", nargs="?", metavar="TARGET", help=TARGET_HELP)
-    add_json(parser, "who answered and how long it took, in JSON")
-    add_timeout(parser, "how long to wait for the server to start and for its answer")
-    add_child_options(parser)
-    add_header_options(parser)
-    add_verbose(parser, "pass the server's stderr on")
+    add_target_options(
+        parser,
+        "how long to wait for the server to start and for its answer",
+        "who answered and how long it took, in JSON",
+    )
     return parser
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from anywire.cli.listen import add_guard_options, listen
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.serving import add_guard_options, listen
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:

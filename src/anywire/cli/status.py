@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import shutil
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -25,6 +27,7 @@ class Status:
         self._terminal = sys.stderr is not None and sys.stderr.isatty()  # stderr may be closed
         self._verbose = verbose
         self._passing = False  # a line is shown that the next one takes the place of
+        self._held = False  # a person is typing
         self._handler = _Handler(self)
 
     def __enter__(self) -> Status:
@@ -51,11 +54,21 @@ class Status:
 
     def passing(self, text: str) -> None:
         """Show something that the next report takes the place of; nothing where there is no terminal."""
-        if self._terminal:
+        if self._terminal and not self._held:
             columns = shutil.get_terminal_size().columns
             line = visible(text.replace("\n", " "))[: max(columns - 1, 10)]
             self._passing = True
             write_stderr(b"\r\x1b[K" + line.encode("utf-8", "backslashreplace"))
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Show nothing in passing meanwhile: a person is typing in that line."""
+        self.clear()
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
 
     def clear(self) -> None:
         """Take away what was only passing."""

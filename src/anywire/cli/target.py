@@ -8,9 +8,11 @@ import os
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from anywire.cli.failure import needs_authorization
+from anywire.cli.headers import add_header_options
+from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
 from anywire.cli.output import Output
 from anywire.cli.status import Status
 from anywire.errors import ConfigError, ConnectFailed, TransportError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from anywire.client.client import Client
+    from anywire.client.options import ClientOptions
     from anywire.transport.contract import Transport
     from anywire.transport.process import Command
     from anywire.wire.limits import Limits
@@ -26,11 +29,14 @@ if TYPE_CHECKING:
 __all__ = (
     "TARGET_HELP",
     "TARGET_WORDS",
+    "Saying",
+    "add_target_options",
     "child_command",
     "converse",
     "is_url",
     "limits_of",
     "refuse_child_options",
+    "split_target",
 )
 
 #: How a target is written in a usage line.
@@ -42,7 +48,19 @@ TARGET_HELP = (
     "or a command behind '--', such as -- npx -y some-server"
 )
 
+#: Makes the client's options of where things are told, and of the descriptor that a person types into.
+Saying: TypeAlias = "Callable[[Status, int], ClientOptions]"
+
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def add_target_options(parser: argparse.ArgumentParser, waiting: str, document: str) -> None:
+    """Add what every command takes that calls a target; `waiting` and `document` say what is its own."""
+    add_json(parser, document)
+    add_timeout(parser, waiting)
+    add_child_options(parser)
+    add_header_options(parser)
+    add_verbose(parser, "pass the server's stderr on")
 
 
 def is_url(word: str) -> bool:
@@ -50,45 +68,93 @@ def is_url(word: str) -> bool:
     return _URL.match(word) is not None
 
 
-def converse(options: argparse.Namespace, work: Callable[[Client, Output, Status], Awaitable[None]]) -> int:
+def split_target(options: argparse.Namespace, usage: str) -> list[str]:
+    """Return the words of a list that the target ends; where that is no command, take it from them.
+
+    argparse hands all words to the list.  Raises `ConfigError` where there is no target.
+    """
+    words: list[str] = options.arguments
+    if options.command is not None:
+        return words
+    if not words or ("=" in words[-1] and not is_url(words[-1])):
+        raise ConfigError(f"the target comes last: {usage} {TARGET_WORDS}")
+    *words, options.target = words
+    return words
+
+
+def converse(
+    options: argparse.Namespace,
+    work: Callable[[Client, Output, Status], Awaitable[None]],
+    saying: Saying | None = None,
+) -> int:
     """Open a client of the target that the options name, let it work, and end everything in order.
 
+    `saying` is how the client answers its server, and what it tells (default: log messages).
     Returns the exit code.  Raises what the work raises; `ConnectFailed` when the target cannot be
     reached; `SystemExit` after a signal.
     """
+    saying = saying or _tell_log
+    if options.command is not None:
+        return _converse_with_child(options, work, saying)
+    if options.target is not None and is_url(options.target):
+        return _converse_over_http(options, work, saying)
+    return _converse_in_memory(options, work, saying)
+
+
+def _tell_log(status: Status, keyboard: int) -> ClientOptions:
+    return {"on_log": status.log}
+
+
+def _options(said: ClientOptions, limits: Limits) -> ClientOptions:
+    return {**said, "limits": limits}
+
+
+def _converse_with_child(
+    options: argparse.Namespace,
+    work: Callable[[Client, Output, Status], Awaitable[None]],
+    saying: Saying,
+) -> int:
+    from anywire.client.client import Client
+    from anywire.client.connect import explain_silence
+    from anywire.client.greeting import Place
     from anywire.transport.run_process import run_process
+    from anywire.transport.stdio_client import StdioClientTransport
 
     limits = limits_of(options)
-    if options.command is not None:
-        command, output = child_command(options), Output()
-        with Status(verbose=options.verbose) as status:
+    command, output = child_command(options), Output()
+    with Status(verbose=options.verbose) as status:
 
-            async def call_child() -> None:
-                async with _open(_client_of_child(command, options, status, limits)) as client:
-                    await work(client, output, status)
+        async def call_child() -> None:
+            def start() -> Transport:
+                return StdioClientTransport(
+                    command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
+                )
 
-            run_process(call_child, limits)
-        return 0
-    if options.target is not None and is_url(options.target):
-        return _converse_over_http(options, limits, work)
-    return _converse_in_memory(options, limits, work)
+            place = Place((command.argv, command.cwd), start, explain_silence)
+            client = Client(start(), place=place, **_options(saying(status, 0), limits))
+            async with _open(client) as opened:
+                await work(opened, output, status)
+
+        run_process(call_child, limits)
+    return 0
 
 
 def _converse_over_http(
     options: argparse.Namespace,
-    limits: Limits,
     work: Callable[[Client, Output, Status], Awaitable[None]],
+    saying: Saying,
 ) -> int:
     from anywire.cli.headers import headers_of
     from anywire.client.connect import connect
     from anywire.transport.run_process import run_process
 
     refuse_child_options(options)
+    limits = limits_of(options)
     headers, output = headers_of(options), Output()
     with Status(verbose=options.verbose) as status:
 
         async def call_url() -> None:
-            client = connect(options.target, headers=headers, limits=limits, on_log=status.log)
+            client = connect(options.target, headers=headers, **_options(saying(status, 0), limits))
             async with _open(client) as opened:
                 await work(opened, output, status)
 
@@ -98,8 +164,8 @@ def _converse_over_http(
 
 def _converse_in_memory(
     options: argparse.Namespace,
-    limits: Limits,
     work: Callable[[Client, Output, Status], Awaitable[None]],
+    saying: Saying,
 ) -> int:
     """Serve the target in this process; whatever it prints goes to stderr."""
     from anywire.cli.load import load_server
@@ -108,6 +174,7 @@ def _converse_in_memory(
     from anywire.transport.stdio_claim import claim_stdio
 
     refuse_child_options(options)
+    limits = limits_of(options)
     target = _checked(options)
     claim = claim_stdio()
     try:
@@ -116,8 +183,9 @@ def _converse_in_memory(
             server = load_server(target)
 
             async def call_server() -> None:
-                async with _open(connect(server, limits=limits, on_log=status.log)) as client:
-                    await work(client, output, status)
+                client = connect(server, **_options(saying(status, claim.read_fd), limits))
+                async with _open(client) as opened:
+                    await work(opened, output, status)
 
             run_process(call_server, limits)
             return 0
@@ -140,21 +208,6 @@ async def _open(client: Client) -> AsyncGenerator[Client]:
         yield client
     finally:
         await client.close()
-
-
-def _client_of_child(command: Command, options: argparse.Namespace, status: Status, limits: Limits) -> Client:
-    from anywire.client.client import Client
-    from anywire.client.connect import explain_silence
-    from anywire.client.greeting import Place
-    from anywire.transport.stdio_client import StdioClientTransport
-
-    def start() -> Transport:
-        return StdioClientTransport(
-            command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
-        )
-
-    place = Place((command.argv, command.cwd), start, explain_silence)
-    return Client(start(), limits=limits, on_log=status.log, place=place)
 
 
 def child_command(options: argparse.Namespace) -> Command:
