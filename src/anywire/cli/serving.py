@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress
-    from anywire.transport.contract import Accept
+    from anywire.protocol.http.guard import Guard
+    from anywire.transport.http_server import HttpListener
+    from anywire.transport.sse_server import SseListener
 
 __all__ = ("add_guard_options", "listen")
 
@@ -36,30 +38,24 @@ def add_guard_options(parser: argparse.ArgumentParser) -> None:
 def listen(
     options: argparse.Namespace,
     address: HttpAddress,
-    accept: Accept,
+    make_listener: Callable[[Guard], HttpListener | SseListener],
     *,
-    serves: Callable[[str], bool],
     close: Callable[[], Awaitable[None]],
 ) -> int:
     """Serve an HTTP address until a signal ends it; return the exit code.
 
-    `accept` is given each conversation; `close` is called at the end, after the listener has closed.
+    `make_listener` makes what answers there; `close` is called at the end, after that has closed.
     """
     from anywire.cli.doorkeeper import Doorkeeper
     from anywire.cli.failure import write_stderr
     from anywire.protocol.http.guard import is_loopback
     from anywire.transport.asgi_host import AsgiHost, bind
-    from anywire.transport.http_server import HttpListener
     from anywire.transport.run_process import run_process
-    from anywire.transport.sse_server import SseListener
     from anywire.wire.limits import DEFAULT_LIMITS
 
     async def serve() -> None:
         guard = Doorkeeper.for_bind(address.host, hosts=options.allow_host, origins=options.allow_origin)
-        if address.old:
-            listener: SseListener | HttpListener = SseListener(accept, guard=guard)
-        else:
-            listener = HttpListener(accept, serves, guard=guard, path=address.path)
+        listener = make_listener(guard)
 
         async def close_both() -> None:
             await listener.close()
