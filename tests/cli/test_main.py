@@ -66,7 +66,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (("ping", "--cwd", "/", "a:b"), "--cwd is for a command behind '--'"),
         (("ping", "--env", "A", "a:b"), "--env is for a command behind '--'"),
         (("ping", "--env", "ANYWIRE_NOT_SET", "--", "a"), "the variable ANYWIRE_NOT_SET is not set"),
-        (("ping", "--env", "=x", "--", "a"), "'=x' names no variable"),
+        (("ping", "--env", "=x", "--", "a"), "'=…' names no variable"),
         (("call",), "the following arguments are required: TOOL"),
         (("call", "tool"), "the target comes last"),
         (("call", "tool", "a=b"), "the target comes last"),

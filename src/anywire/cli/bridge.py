@@ -118,10 +118,11 @@ def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[
 
     from anywire.bridge.endpoint import child_environment, is_url, target_framing
     from anywire.cli.headers import headers_of
+    from anywire.transport.redact import show_word
 
     framing = target_framing(options.target_framing)
     if options.command and options.target is not None:
-        shown = "the URL" if is_url(options.target) else repr(options.target)
+        shown = "the URL" if is_url(options.target) else repr(show_word(options.target))
         raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
     if options.command:
         from anywire.transport.process import Command

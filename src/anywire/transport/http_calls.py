@@ -33,7 +33,8 @@ from anywire.protocol.http.client import (
 from anywire.protocol.http.media import media_type
 from anywire.transport.deadline import bounded
 from anywire.transport.gate import Gate
-from anywire.transport.http_exchange import Exchange, HttpResponse, without_secrets
+from anywire.transport.http_exchange import Exchange, HttpResponse
+from anywire.transport.redact import without_secrets
 from anywire.wire.limits import Limits
 
 __all__ = ("SHOWN_BYTES", "HttpCalls", "HttpSession", "TokenHook")

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
-from urllib.parse import urlsplit
 
 from anywire._version import __version__
 from anywire.errors import ConfigError, ConnectFailed, DeadlineExceeded, TransportBroken
 from anywire.transport.proxy import proxy_for
+from anywire.transport.redact import without_secrets
 from anywire.wire.limits import Limits
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-__all__ = ("AiohttpExchange", "Exchange", "HttpResponse", "without_secrets")
+__all__ = ("AiohttpExchange", "Exchange", "HttpResponse")
 
 #: How long an idle connection is kept: less than the five seconds after which many servers drop one,
 #: since a request that crosses with the end of its connection may or may not have been executed.
@@ -192,16 +192,6 @@ def _was_closed_before(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def without_secrets(url: str) -> str:
-    """Leave out what a URL may hold of passwords and keys."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "a URL that cannot be read"
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" + ("?…" if parts.query else "")
 
 
 def _describe(error: BaseException) -> str:
