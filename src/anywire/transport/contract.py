@@ -19,6 +19,7 @@ __all__ = (
     "Detachable",
     "Listener",
     "Transport",
+    "Troubled",
     "call_back",
     "ignore",
     "refuse_when_closed",
@@ -93,6 +94,15 @@ class Detachable(Protocol):
 
         `related` is the raw id of the request.  Nothing happens where the peer could not.
         """
+        ...
+
+
+@runtime_checkable
+class Troubled(Protocol):
+    """A transport that may know why a reply does not come."""
+
+    def trouble(self, key: bytes) -> str:
+        """Say what keeps the reply to our request of that key from coming; empty where nothing is known."""
         ...
 
 

@@ -25,6 +25,7 @@ from anywire.errors import (
     LocalProtocolError,
     RemoteProtocolError,
     TransportBroken,
+    TransportClosed,
 )
 from anywire.protocol.retry import is_read_only
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
@@ -70,10 +71,8 @@ _Failed: TypeAlias = Callable[[bytes | None, AnywireError], None]
 class HttpClientTransport:
     """A conversation with a server at one URL.  See `anywire.transport.contract.Transport`.
 
-    `headers` go on every request, `hook` gives more for each.  A request that cannot have an answer
-    any more is reported by `on_failed`, with the HTTP status, the content type and the first bytes
-    where there are any.
-
+    `headers` go on every request, `hook` gives more for each.  A request that cannot have an answer is
+    reported by `on_failed`, with the HTTP status, the content type and the first bytes of the body.
     Requests and replies travel on connections of their own, so only notifications keep their order.
     """
 
@@ -92,16 +91,20 @@ class HttpClientTransport:
         #: What this wire is called in errors.
         self.name = self._calls.name
         self._asker = Asker(self._calls, limits)
-        self._handshake = Handshake(self.name, self._asker, self._receive, limits)
+        # What comes before a handshake is done says nothing about the session that it opens.
+        self._handshake = Handshake(self.name, self._asker, self._hand_on, limits)
         self._general = GeneralStream(
             self.name, self._asker, self._receive, self._handshake.renew, self._lost_for_good, limits
         )
         self._handshake.opened = self._general.open
+        self._handshake.given_up = self._lost_for_good
         self._asked: dict[bytes, asyncio.Task[None]] = {}
+        self._expected: dict[bytes, Expected] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._order = Order(limits.probe_seconds)
         self._places = asyncio.Semaphore(limits.connections)
         self._closing: asyncio.Task[None] | None = None
+        self._reason: AnywireError | None = None  # why it was closed from within
         self._over = False  # nobody is called back any more
         self._old: SseClientTransport | None = None  # what carries the messages of an old server
 
@@ -178,6 +181,8 @@ class HttpClientTransport:
     async def _ask(self, request: Request, failed: _Failed) -> None:
         """Send a request until it is answered or cannot be."""
         expected = Expected([request.id], self._receive, single=True)
+        key = id_key(request.id)
+        self._expected[key] = expected
         try:
             if request.method == "initialize":
                 await self._handshake.open(request, expected)
@@ -191,6 +196,9 @@ class HttpClientTransport:
         else:
             assert expected.reply is not None
             self._receive(expected.reply)
+        finally:
+            if self._expected.get(key) is expected:
+                del self._expected[key]
 
     async def _ask_all(self, batch: Batch, failed: _Failed) -> None:
         requests = [item for item in batch.items if isinstance(item, Request)]
@@ -203,7 +211,11 @@ class HttpClientTransport:
                 failed(id, self._known(error))
 
     async def _send_request(self, message: Request | Batch, expected: Expected, *, again: bool) -> None:
-        """Send what wants replies; once more when the session turns out to be gone."""
+        """Send what wants replies; once more when the session turns out to be gone.
+
+        What must not be done twice is sent again only to a server that knows nothing of the session:
+        then it was that which it refused, before it looked at what was asked.
+        """
         body, seconds = encode(message), self._limits.connect_seconds
         async with self._places:
             for _ in range(2):
@@ -211,8 +223,13 @@ class HttpClientTransport:
                 send = partial(self._asker.ask, expected, body, session)
                 if await persist(send, again=again, seconds=seconds):
                     return
+                assert expected.refusal is not None
+                if not again and not await self._asker.is_certainly_gone(session):
+                    raise expected.refusal
+                expected.trouble = f"the session is gone, and there is no new one yet: {expected.refusal}"
                 await self._handshake.renew(session)
-        raise TransportBroken(f"{self.name}: a new session was refused as well")
+                expected.trouble = ""
+        raise self._handshake.lost_again(expected.refusal)
 
     def _known(self, error: Exception) -> AnywireError:
         """Return an error as one that a caller can expect."""
@@ -259,7 +276,17 @@ class HttpClientTransport:
 
     # Receiving.
 
+    def trouble(self, key: bytes) -> str:
+        """Say what keeps the reply to a request from coming, empty where nothing is known of that."""
+        expected = self._expected.get(key)
+        return "" if expected is None else expected.trouble
+
     def _receive(self, message: Message | Batch | Fault) -> None:
+        if not isinstance(message, Fault):
+            self._handshake.delivered()
+        self._hand_on(message)
+
+    def _hand_on(self, message: Message | Batch | Fault) -> None:
         if self._over:
             return
         if isinstance(message, Fault):
@@ -275,8 +302,11 @@ class HttpClientTransport:
         """That reason holds no longer."""
         self._calls.gate.release(reason)
 
-    def _lost_for_good(self) -> None:
-        call_back(self.callbacks.on_end)
+    def _lost_for_good(self, error: TransportClosed) -> None:
+        """There is no session, and no way to another."""
+        if self._closing is None:
+            self._reason = error
+            self._closing = asyncio.get_running_loop().create_task(self._close())
 
     # The end.
 
@@ -304,7 +334,7 @@ class HttpClientTransport:
         await self._calls.close()
         self._over = True
         if self._old is None:
-            call_back(self.callbacks.on_close, None)
+            call_back(self.callbacks.on_close, self._reason)
         else:
             await self._old.close()  # which says that it is closed
 
