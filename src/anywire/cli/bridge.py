@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from anywire.cli.headers import add_header_options
 from anywire.cli.listen import add_guard_options, listen
-from anywire.cli.options import add_child_options
+from anywire.cli.options import add_child_options, count, duration
 from anywire.cli.parser import Commands, Parser
 from anywire.errors import ConfigError
+from anywire.wire.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress, StdioFace
     from anywire.cli.children import Children
     from anywire.transport.contract import Transport
+    from anywire.wire.limits import Limits
 
 __all__ = ("add_parser", "run")
 
@@ -63,6 +65,23 @@ def add_parser(commands: Commands) -> Parser:
     add_child_options(parser, with_framing=False)
     add_header_options(parser)
     add_guard_options(parser)
+    parser.add_argument(
+        "--max-sessions",
+        type=count,
+        default=None,
+        metavar="N",
+        help=f"over HTTP, how many sessions there may be at once (default: {DEFAULT_LIMITS.child_sessions} "
+        "with a command, each of which runs once for each session), such as --max-sessions 10; one more "
+        "ends the one that has idled longest",
+    )
+    parser.add_argument(
+        "--idle",
+        type=duration,
+        default=None,
+        metavar="DURATION",
+        help="over HTTP, after how long a session that nobody uses is ended with its server "
+        f"(default: {DEFAULT_LIMITS.session_idle_seconds / 60:g}m), such as --idle 5m",
+    )
     return parser
 
 
@@ -72,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
     from anywire.cli.children import Children
 
     face, children = read_face(options.face), Children()
+    if not isinstance(face, HttpAddress):
+        _refuse_session_options(options)
     make_target = _target_maker(options, children)
     if isinstance(face, HttpAddress):
         return _offer_http(options, face, make_target, children)
@@ -83,7 +104,6 @@ def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport], children
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
     from anywire.transport.stdio_server import StdioListener
-    from anywire.wire.limits import DEFAULT_LIMITS
 
     # Before there is an event loop: one that is made while stdin or stdout is closed takes its number.
     claim = claim_stdio()
@@ -101,7 +121,8 @@ def _offer_http(
 ) -> int:
     from anywire.bridge.http_face import HttpFace
 
-    relays = HttpFace(make_target, _report)
+    limits = _limits_of(options)
+    relays = HttpFace(make_target, _report, limits)
     # What the server behind has is not known here; it will say so itself.
     return listen(
         options,
@@ -109,7 +130,22 @@ def _offer_http(
         relays.accept,
         serves=lambda method: True,
         close=lambda: children.hurried(relays.close()),
+        limits=limits,
     )
+
+
+def _limits_of(options: argparse.Namespace) -> Limits:
+    usual = DEFAULT_LIMITS.child_sessions if options.command else DEFAULT_LIMITS.sessions
+    return DEFAULT_LIMITS.replace(
+        sessions=options.max_sessions or usual,
+        session_idle_seconds=options.idle or DEFAULT_LIMITS.session_idle_seconds,
+    )
+
+
+def _refuse_session_options(options: argparse.Namespace) -> None:
+    for name, value in (("--max-sessions", options.max_sessions), ("--idle", options.idle)):
+        if value is not None:
+            raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
 
 
 def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:
@@ -134,7 +170,6 @@ def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[
     if options.target is None or not is_url(options.target):
         raise ConfigError("say what to call: anywire bridge FACE (URL | -- COMMAND [ARGUMENT ...])")
     from anywire.client.connect import http_transport
-    from anywire.wire.limits import DEFAULT_LIMITS
 
     url, headers = options.target, headers_of(options)
     http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
+
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress
     from anywire.transport.contract import Accept
@@ -40,6 +42,7 @@ def listen(
     *,
     serves: Callable[[str], bool],
     close: Callable[[], Awaitable[None]],
+    limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Serve an HTTP address until a signal ends it; return the exit code.
 
@@ -52,14 +55,13 @@ def listen(
     from anywire.transport.http_server import HttpListener
     from anywire.transport.run_process import run_process
     from anywire.transport.sse_server import SseListener
-    from anywire.wire.limits import DEFAULT_LIMITS
 
     async def serve() -> None:
         guard = Doorkeeper.for_bind(address.host, hosts=options.allow_host, origins=options.allow_origin)
         if address.old:
-            listener: SseListener | HttpListener = SseListener(accept, guard=guard)
+            listener: SseListener | HttpListener = SseListener(accept, guard=guard, limits=limits)
         else:
-            listener = HttpListener(accept, serves, guard=guard, path=address.path)
+            listener = HttpListener(accept, serves, guard=guard, path=address.path, limits=limits)
 
         async def close_both() -> None:
             await listener.close()
@@ -77,5 +79,5 @@ def listen(
         write_stderr(said.encode())
         await served.serve(opened)
 
-    run_process(serve, DEFAULT_LIMITS)
+    run_process(serve, limits)
     return 0

@@ -25,7 +25,9 @@ from anywire.protocol.http.server import (
     ReadBody,
     Reject,
     check_head,
+    held,
     id_in_flight,
+    naming,
     read_elsewhere,
     read_post,
     too_many_sessions,
@@ -53,6 +55,9 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Message
 
 __all__ = ("HttpListener",)
+
+#: A body of this size may be a cancellation, which waits for nothing.
+_SMALL_BYTES = 4096
 
 
 class HttpListener:
@@ -153,8 +158,8 @@ class _Exchange:
 
     async def _post(self, head: Head, shapes: ReadBody) -> None:
         session = self._listener.sessions.find(head.session_id) if head.session_id else None
-        if session is not None:
-            await session.gate.passed()  # before the body is read: what is not read is not kept
+        if session is not None and not self._may_be_cancel(head) and not await self._pass(session):
+            return  # before the body is read: what is not read is not kept
         body = await self._wire.body(head, self._limits.body_bytes)
         if body is None:
             return
@@ -172,14 +177,33 @@ class _Exchange:
     async def _open(self, verdict: OpenSession, shapes: ReadBody) -> None:
         session = self._listener.sessions.create()
         if session is None:
-            await self._wire.reject(too_many_sessions())
+            await self._wire.reject(naming(too_many_sessions(), verdict.request))
             return
         self._listener.accept(session)
         await self._reply(session, verdict.request, shapes, [(b"mcp-session-id", session.id.encode())])
 
+    def _may_be_cancel(self, head: Head) -> bool:
+        """Whether a body is small enough to be read before it is known whether its message must wait."""
+        length = head.headers.get("content-length", "")
+        return length.isascii() and length.isdigit() and len(length) < 5 and int(length) <= _SMALL_BYTES
+
+    async def _pass(self, session: HttpServerTransport, message: Message | Batch | None = None) -> bool:
+        """Wait while a session takes nothing, for so long as a client may be kept waiting.
+
+        A cancellation of what is unanswered does not wait: it may be what ends the waiting.
+        """
+        if message is not None and session.is_withdrawn_by(message):
+            return True
+        if await session.gate.passed_within(self._limits.held_seconds):
+            return True
+        await self._wire.reject(held() if message is None else naming(held(), message))
+        return False
+
     async def _deliver(self, verdict: Deliver, shapes: ReadBody) -> None:
         session = self._listener.sessions.find(verdict.session_id)
-        if session is None:
+        if session is not None and session.gate.held and not await self._pass(session, verdict.message):
+            return
+        if session is None or session.closed:  # which it may be after a wait
             await self._wire.reject(unknown_session())
             return
         taken = session.in_flight(verdict.message)
@@ -202,7 +226,7 @@ class _Exchange:
             if not stream.ended:
                 await asyncio.sleep(0)  # a handler that does not wait is done by now
             if not stream.ended and not await self._decided(stream, ticket, shapes):
-                await self._wire.reject(read_elsewhere())
+                await self._wire.reject(naming(read_elsewhere(), message))
             elif stream.cancelled and stream.ended:
                 await self._wire.respond(202, headers=headers)
             elif shapes.json and (not shapes.stream or (stream.ended and len(stream) <= 1)):

@@ -109,6 +109,11 @@ class HttpServerTransport:
         ids = [item.id for item in _items(message) if isinstance(item, Request)]
         return next((id for id in ids if id_key(id) in self._by_request), None)
 
+    def is_withdrawn_by(self, message: Message | Batch) -> bool:
+        """Say whether a message cancels a request that is unanswered."""
+        cancelled = read_cancel(message) if isinstance(message, Notification) else None
+        return cancelled is not None and cancelled.key in self._by_request
+
     def open_post(self, message: Message | Batch) -> OutgoingStream:
         """Return the stream for the replies to a message that is about to be delivered."""
         keys = {id_key(item.id) for item in _items(message) if isinstance(item, Request)}

@@ -63,6 +63,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     keep_alive_seconds: float = 15.0
     #: HTTP sessions that exist at once; one more takes the place of the one that idles longest.
     sessions: int = 10_000
+    #: ... and of a bridge that starts a child for each of them: a process costs more than a session.
+    child_sessions: int = 64
+    #: A message that is held back because whom it is for takes nothing more; then its sender is told so.
+    held_seconds: float = 10.0
     #: A session that nobody uses for so long is ended.
     session_idle_seconds: float = 1_800.0
     #: Events of one session that can be sent again to a client that lost its stream: how many ...

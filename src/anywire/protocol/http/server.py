@@ -45,7 +45,9 @@ __all__ = (
     "Reject",
     "check_guard",
     "check_head",
+    "held",
     "id_in_flight",
+    "naming",
     "read_elsewhere",
     "read_post",
     "reject",
@@ -205,14 +207,27 @@ def read_post(head: Head, body: bytes, *, serves: Callable[[str], bool], limits:
         return AnswerNow(msgspec.structs.replace(error, id=message.id))
     wrong = _wrong_version(head)
     if wrong is not None:
-        return wrong
+        return naming(wrong, message)
     if isinstance(message, Batch) and not has(
         Feature.BATCHES, head.headers.get(VERSION_HEADER, _UNNAMED_VERSION)
     ):
         return reject(400, f"Invalid Request: batches are part of revision {BATCH_REVISION} only")
     if not head.session_id:
-        return _no_session()
+        return naming(_no_session(), message)
     return Deliver(head.session_id, message, _wants_reply(message))
+
+
+def naming(refusal: Reject, message: Message | Batch) -> Reject:
+    """Name the request that is refused, if it is one; a batch has no single id."""
+    if not isinstance(message, Request):
+        return refusal
+    error = msgspec.structs.replace(refusal.error, id=message.id)
+    return msgspec.structs.replace(refusal, error=error)
+
+
+def held() -> Reject:
+    """Whoever the message is for has taken nothing for a while, and the client may not wait for ever."""
+    return reject(503, "the server takes no more messages at the moment; try again later")
 
 
 def _wants_reply(message: Message | Batch) -> bool:
@@ -241,7 +256,10 @@ def too_large(limit: int) -> Reject:
 
 
 def unknown_session() -> Reject:
-    """The session that was named has ended, or never was: the client starts over."""
+    """The session that was named has ended, or never was: the client starts over.
+
+    The error never names a request: a client could take it for the request's answer.
+    """
     return reject(404, "the session has ended; send initialize without Mcp-Session-Id")
 
 
