@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, TypeAlias
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import msgspec
 
@@ -42,7 +42,10 @@ class StdioFace(msgspec.Struct, frozen=True):
 
 
 class HttpAddress(msgspec.Struct, frozen=True):
-    """Where to listen for HTTP.  `old`: for clients of HTTP+SSE, the transport of 2024-11-05."""
+    """Where to listen for HTTP; `path` as it is, without escapes.
+
+    `old`: for clients of HTTP+SSE, the transport of 2024-11-05.
+    """
 
     host: str
     port: int
@@ -71,7 +74,9 @@ def read_face(text: str) -> Face:
             f"{show_url(text)}: a face speaks http; put something that speaks TLS in front of it"
         )
     if parts.scheme == "http" and parts.hostname:
-        return HttpAddress(parts.hostname, _port(text, parts), parts.path or _DEFAULT_PATH, "sse+" in text)
+        return HttpAddress(
+            parts.hostname, _port(text, parts), unquote(parts.path) or _DEFAULT_PATH, "sse+" in text
+        )
     raise _no_face(text)
 
 

@@ -72,6 +72,10 @@ class Relay:
         self._face = face
         self._target = target
         self._name = getattr(target, "name", "the server")
+        # Only a child has a stderr where its noise belongs.
+        is_child = isinstance(target, StreamTransport)
+        self._wrote, self._where = ("wrote", " on stdout") if is_child else ("sent", "")
+        self._advice = " (it belongs on stderr)" if is_child else ""
         self._report = report
         self._limits = limits
         self._unanswered: dict[bytes, bytes] = {}
@@ -113,7 +117,8 @@ class Relay:
             await self._target.close()
             await self._face.close()
             if self._noise > 1:
-                self._report(f"{self._name} wrote {self._noise} things on stdout that are no messages")
+                things = f"{self._noise} things{self._where}"
+                self._report(f"{self._name} {self._wrote} {things} that are no messages")
 
     async def _start(self) -> None:
         try:
@@ -254,8 +259,8 @@ class Relay:
         if self._noise == 1:
             start = error.data[:120].decode("utf-8", "backslashreplace")
             self._report(
-                f"{self._name} wrote something on stdout that is no message "
-                f"(it belongs on stderr): {start!r}: {error.reason}"
+                f"{self._name} {self._wrote} something{self._where} that is no message{self._advice}: "
+                f"{start!r}: {error.reason}"
             )
 
     def _server_closed(self, error: AnywireError | None) -> None:

@@ -70,17 +70,16 @@ def add_parser(commands: Commands) -> Parser:
         type=count,
         default=None,
         metavar="N",
-        help=f"over HTTP, how many sessions there may be at once (default: {DEFAULT_LIMITS.child_sessions} "
-        "with a command, each of which runs once for each session), such as --max-sessions 10; one more "
-        "ends the one that has idled longest",
+        help=f"sessions over HTTP at once, {DEFAULT_LIMITS.child_sessions} with a command; one more ends the "
+        "idlest, such as --max-sessions 10",
     )
     parser.add_argument(
         "--idle",
         type=duration,
         default=None,
         metavar="DURATION",
-        help="over HTTP, after how long a session that nobody uses is ended with its server "
-        f"(default: {DEFAULT_LIMITS.session_idle_seconds / 60:g}m), such as --idle 5m",
+        help="when an unused session over HTTP ends with its server "
+        f"({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), such as --idle 5m",
     )
     return parser
 

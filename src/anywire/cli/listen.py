@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from anywire.transport.contract import Accept
 
 __all__ = ("add_guard_options", "listen")
+
+# What may stand in the path of a URL as it is.
+_PLAIN = "/:@!$&'()*+,;=~"
 
 
 def add_guard_options(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +52,8 @@ def listen(
 
     `accept` is given each conversation; `close` is called at the end, after the listener has closed.
     """
+    from urllib.parse import quote
+
     from anywire.cli.doorkeeper import Doorkeeper
     from anywire.cli.failure import write_stderr
     from anywire.protocol.http.guard import is_loopback
@@ -70,7 +76,7 @@ def listen(
         served = AsgiHost(listener, close_both)
         opened = bind(address.host, address.port)
         host = f"[{address.host}]" if ":" in address.host else address.host
-        where = f"http://{host}:{opened.getsockname()[1]}{address.path}"
+        where = f"http://{host}:{opened.getsockname()[1]}{quote(address.path, safe=_PLAIN)}"
         said = f"anywire: listening on {where}\n"
         if not is_loopback(address.host):
             said += (
@@ -79,5 +85,19 @@ def listen(
         write_stderr(said.encode())
         await served.serve(opened)
 
-    run_process(serve, limits)
+    log, handler = logging.getLogger("anywire"), _Log(logging.WARNING)
+    log.addHandler(handler)
+    try:
+        run_process(serve, limits)
+    finally:
+        log.removeHandler(handler)
     return 0
+
+
+class _Log(logging.Handler):
+    """Tells on stderr what anywire logs, line by line and with its name."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from anywire.cli.failure import write_stderr
+
+        write_stderr(f"anywire: {self.format(record)}\n".encode("utf-8", "backslashreplace"))

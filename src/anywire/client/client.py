@@ -81,7 +81,8 @@ class Client:
         self._caller = Caller(transport, self._peer, limits)
         self._on_log = on_log
         self._on_notification = on_notification
-        self._noise = Noise(self.name)
+        # Only a child has a stderr where the noise belongs.
+        self._noise = Noise(self.name, "; logs belong on stderr" if hasattr(transport, "child") else "")
         callbacks = transport.callbacks
         callbacks.on_message = weakly(self._on_message)
         callbacks.on_error = weakly(self._on_error)
@@ -138,6 +139,8 @@ class Client:
 
     async def close(self) -> None:
         """End the conversation and the wire; pending requests fail.  Idempotent."""
+        if self._loop is not None and not self._transport.closed:
+            self._check_loop()
         self._caller.stop()
         await self._transport.close()
 
@@ -181,7 +184,8 @@ class Client:
         """Call a tool; a tool that failed is a result with `is_error`, not an exception.
 
         `timeout` is in seconds without answer or progress (default: `Limits.request_seconds` of the
-        client).
+        client).  What JSON cannot say is sent as what comes nearest: a float that is no number as null,
+        half of a surrogate pair as U+FFFD.
         """
         params = encode_value({"name": name, "arguments": arguments or {}})
         raw = await self.request("tools/call", params, timeout=timeout, on_progress=on_progress)
@@ -202,14 +206,20 @@ class Client:
 
         When the caller is cancelled or the time is over, the server is told to stop.
         """
-        if self._loop is None:
-            raise SessionError("the client has not been opened")
+        self._check_loop()
         return await self._caller.request(method, params, timeout=timeout, on_progress=on_progress)
 
     async def notify(self, method: str, params: bytes | Mapping[str, Any] | None = None) -> None:
         """Send any notification."""
+        self._check_loop()
         raw = encode_value(params) if isinstance(params, Mapping) else params
         await self._transport.send(Notification(method, raw))
+
+    def _check_loop(self) -> None:
+        if self._loop is None:
+            raise SessionError("the client has not been opened")
+        if self._loop is not asyncio.get_running_loop():
+            raise SessionError("the client was opened in another event loop, and works in that one only")
 
     # In.
 

@@ -134,12 +134,18 @@ class HttpCalls:
         if self.hook is None:
             return {}
         try:
-            return await self.hook()
+            given: object = await self.hook()
         except AnywireError:
             raise
         except Exception as error:  # a hook is the user's and may raise anything
             reason = f"{type(error).__name__}: {error}"
             raise ConfigError(f"{self.name}: the hook for headers raised {reason}") from error
+        try:
+            return msgspec.convert(given, dict[str, str], strict=True)
+        except msgspec.ValidationError:  # whose text may show a value
+            kind = type(given).__name__
+            reason = f"returned a {kind} that is no mapping of names to values, both text"
+            raise ConfigError(f"{self.name}: the hook for headers {reason}") from None
 
     def _refused_redirect(self, response: HttpResponse, location: str | None) -> HttpStatusError:
         content = media_type(response.headers.get("content-type"))

@@ -7,7 +7,10 @@ is behind it.  aiohttp is imported when it is first used: it takes longer than e
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
+import os
+import socket
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import ModuleType
@@ -33,6 +36,8 @@ _KEEP_SECONDS: Final = 4.0
 _PAUSE_SECONDS: Final = 0.005
 #: A body that is larger is sent piece by piece, or it would keep everything else waiting.
 _LARGE_BYTES: Final = 256 * 1024
+#: When the system asks an idle connection for a sign of life, how often it asks again, and how many times.
+_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 
 class HttpResponse(Protocol):
@@ -76,6 +81,9 @@ class AiohttpExchange:
 
     Proxies come from the environment (see `anywire.transport.proxy`), and so do certificates, as
     OpenSSL has it: `SSL_CERT_FILE`, `SSL_CERT_DIR`.
+
+    Connections are kept alive by TCP itself: a general stream may be silent for hours, and one whose peer
+    has vanished without a farewell would be waited on for ever.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -86,12 +94,13 @@ class AiohttpExchange:
         self._aiohttp = aiohttp
         self._limits = limits
         self._proxies: dict[str, str | None] = {}
+        self._spoken_with: set[str] = set()
         self._last_used = 0.0
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_create_end.append(self._connected)
         tracing.on_connection_reuseconn.append(self._connected)
         # How many there may be at once is the transport's business: some must never wait for others.
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_SECONDS)
+        connector = _connector(aiohttp)
         self._session = aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_seconds),
@@ -114,6 +123,7 @@ class AiohttpExchange:
         """Send a request."""
         where = f"{method} {without_secrets(url)}"
         deadline = asyncio.timeout(None)
+        proxy, origin = self._proxy(where, url), _origin_of(url)
         await self._notice_what_ended()
         try:
             async with deadline:
@@ -124,10 +134,14 @@ class AiohttpExchange:
                     data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
                     allow_redirects=False,
                     trace_request_ctx=deadline,
-                    proxy=self._proxy(url),
+                    proxy=proxy,
                 )
         except Exception as error:
-            raise self._read_error(where, error, connected=deadline.when() is not None) from error
+            read = self._read_error(where, error, connected=deadline.when() is not None)
+            if origin.startswith("http:") and origin not in self._spoken_with and _is_no_http(error):
+                read.args = (f"{read}; if TLS is spoken there, the address begins with https://",)
+            raise read from error
+        self._spoken_with.add(origin)
         async with response:
             yield _AiohttpResponse(response, where, self._aiohttp)
 
@@ -139,11 +153,16 @@ class AiohttpExchange:
             await asyncio.sleep(0)  # ... and has acted on it
         self._last_used = now
 
-    def _proxy(self, url: str) -> str | None:
+    def _proxy(self, where: str, url: str) -> str | None:
         """Return the proxy for a URL, which is looked up once for each server."""
-        origin = "/".join(url.split("/", 3)[:3])
+        origin = _origin_of(url)
         if origin not in self._proxies:
-            self._proxies[origin] = proxy_for(url)
+            try:
+                self._proxies[origin] = proxy_for(url)
+            except ValueError as error:
+                raise ConfigError(f"{where}: this is no URL") from error
+            if origin.lower().startswith("https:"):
+                _check_certificates(where)
         return self._proxies[origin]
 
     def _read_error(self, where: str, error: Exception, *, connected: bool) -> Exception:
@@ -192,6 +211,42 @@ def _was_closed_before(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
+
+
+def _connector(library: ModuleType) -> aiohttp.TCPConnector:
+    try:
+        return library.TCPConnector(limit=0, keepalive_timeout=_KEEP_SECONDS, socket_factory=_open_socket)
+    except TypeError:  # before 3.12 a socket could not be had one's own way
+        return library.TCPConnector(limit=0, keepalive_timeout=_KEEP_SECONDS)
+
+
+def _open_socket(address: tuple[Any, ...]) -> socket.socket:
+    """Make a socket whose other end is asked for a sign of life after a minute of silence."""
+    family, kind, protocol = address[:3]
+    opened = socket.socket(family=family, type=kind, proto=protocol)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _ALIVE.items():
+        option: int | None = getattr(socket, name, None)  # not every system has each of them
+        if option is not None:
+            with contextlib.suppress(OSError):
+                opened.setsockopt(socket.IPPROTO_TCP, option, value)
+    return opened
+
+
+def _check_certificates(where: str) -> None:
+    """OpenSSL passes over what is not there, and then trusts nobody.  Raises `ConfigError`."""
+    path = os.environ.get("SSL_CERT_FILE")
+    if path and not os.access(path, os.R_OK):
+        raise ConfigError(f"{where}: SSL_CERT_FILE is {path!r}, which cannot be read")
+
+
+def _origin_of(url: str) -> str:
+    return "/".join(url.split("/", 3)[:3])
+
+
+def _is_no_http(error: BaseException) -> bool:
+    """Whether somebody was there who hung up, or answered what is no HTTP."""
+    return type(error).__name__ in ("ServerDisconnectedError", "ClientResponseError", "ClientOSError")
 
 
 def _describe(error: BaseException) -> str:

@@ -78,9 +78,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     #: From the moment a request has a connection until the first byte of the answer.
     first_byte_seconds: float = 120.0
     #: Silence within an answer or a stream, comments included, after which it is taken for dead.  Many
-    #: servers send nothing for hours on a stream that they have nothing to say on.
+    #: servers send nothing for hours on a stream that they have nothing to say on; a peer that vanished
+    #: is noticed all the same, by TCP, after two minutes.
     stream_idle_seconds: float = math.inf
-    #: From a request until the end of its answer, however much of it comes meanwhile.
+    #: From a request until the end of its answer, however much of it comes meanwhile.  Whoever asks has a
+    #: clock of its own (`request_seconds`), which lets go of the answer.
     answer_seconds: float = math.inf
     #: The first wait before a lost stream is opened again; doubled with each try that brought nothing ...
     reconnect_seconds: float = 1.0
