@@ -122,10 +122,10 @@ class Listener(Protocol):
         ...
 
 
-def refuse_when_closed(closed: bool, name: str) -> None:
-    """Raise `TransportClosed` for a send after the end."""
+def refuse_when_closed(closed: bool, name: str, reason: AnywireError | None = None) -> None:
+    """Raise `TransportClosed` for a send after the end, with the reason where it was not in order."""
     if closed:
-        raise TransportClosed(f"{name} is closed")
+        raise TransportClosed(f"{name} is closed" if reason is None else str(reason))
 
 
 def call_back(callback: Callable[..., None], *arguments: object) -> None:

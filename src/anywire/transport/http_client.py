@@ -137,7 +137,7 @@ class HttpClientTransport:
 
         `failed` is told what cannot be answered any more, or could not be delivered.
         """
-        refuse_when_closed(self.closed, self.name)
+        refuse_when_closed(self.closed, self.name, self._reason)
         turn = self._order.turn(message)
         task = asyncio.get_running_loop().create_task(self._send_in_turn(turn, message, failed))
         self._order.enter(message, task)
