@@ -19,13 +19,20 @@ if TYPE_CHECKING:
     from anywire.client.sync import SyncClient, connect_sync
     from anywire.errors import (
         AnywireError,
+        CapabilityMissing,
         ConnectFailed,
         DeadlineExceeded,
         PeerError,
         ProcessExited,
+        Refusal,
+        ResourceNotFound,
         TransportError,
     )
     from anywire.protocol.types.content import ImageContent, TextContent
+    from anywire.protocol.types.elicitation import ElicitResult
+    from anywire.protocol.types.prompts import PromptMessage
+    from anywire.protocol.types.roots import Root
+    from anywire.protocol.types.sampling import CreateMessageResult
     from anywire.server.context import Context
     from anywire.server.result import ToolOutput
     from anywire.server.server import Server
@@ -33,14 +40,21 @@ if TYPE_CHECKING:
 
 __all__ = (
     "AnywireError",
+    "CapabilityMissing",
     "Client",
     "ConnectFailed",
     "Context",
+    "CreateMessageResult",
     "DeadlineExceeded",
+    "ElicitResult",
     "ImageContent",
     "Limits",
     "PeerError",
     "ProcessExited",
+    "PromptMessage",
+    "Refusal",
+    "ResourceNotFound",
+    "Root",
     "Server",
     "SyncClient",
     "TextContent",
@@ -54,14 +68,21 @@ __all__ = (
 
 _HOMES = {
     "AnywireError": "anywire.errors",
+    "CapabilityMissing": "anywire.errors",
     "Client": "anywire.client.client",
     "ConnectFailed": "anywire.errors",
     "Context": "anywire.server.context",
+    "CreateMessageResult": "anywire.protocol.types.sampling",
     "DeadlineExceeded": "anywire.errors",
+    "ElicitResult": "anywire.protocol.types.elicitation",
     "ImageContent": "anywire.protocol.types.content",
     "Limits": "anywire.wire.limits",
     "PeerError": "anywire.errors",
     "ProcessExited": "anywire.errors",
+    "PromptMessage": "anywire.protocol.types.prompts",
+    "Refusal": "anywire.errors",
+    "ResourceNotFound": "anywire.errors",
+    "Root": "anywire.protocol.types.roots",
     "Server": "anywire.server.server",
     "SyncClient": "anywire.client.sync",
     "TextContent": "anywire.protocol.types.content",

@@ -325,7 +325,7 @@ async def test_a_child_that_does_not_read_holds_its_client_and_nothing_else(tmp_
 
 async def test_a_post_to_a_child_that_does_not_read_is_refused_in_time(tmp_path: Path) -> None:
     """With the id of its request; a cancellation is not held at all."""
-    limits = QUICK.replace(write_high_bytes=64 * 1024, write_low_bytes=16 * 1024, held_seconds=0.2)
+    limits = QUICK.replace(write_high_bytes=64 * 1024, write_low_bytes=16 * 1024, gate_seconds=0.2)
     async with bridge(limits=limits) as here:
         caller, _ = await here.caller()
         session = here.session(caller)

@@ -713,7 +713,7 @@ async def test_a_client_that_is_held_reads_nothing_and_holds_the_server() -> Non
         await until(lambda: received, "the handshake is answered")
         transport.hold_reading("for a test")
         transport.post(decode_request(call(1, "steps", {"count": 300, "size": 100_000}, token="t")))
-        (session,) = [each for each, _ in listener.sessions._sessions.values()]
+        (session,) = listener.sessions._sessions.values()
         await until(lambda: session._full, "the server is held")
         assert len(received) == 1
         transport.release_reading("for a test")

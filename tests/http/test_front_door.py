@@ -12,6 +12,7 @@ import pytest
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.server.methods.table import METHODS
+from anywire.transport.contract import ignore
 from anywire.transport.http_server import HttpListener
 from tests.http.raw import BOTH, Caller, ask, call, connection, initialize, note, text_of
 from tests.http.serving import QUICK, listener_of, on_socket
@@ -356,6 +357,36 @@ async def test_a_foreign_origin_is_refused_on_every_method(caller: Caller, metho
 
 async def test_a_page_of_this_machine_is_let_in(caller: Caller) -> None:
     assert (await caller.post(ask(1, "ping"), Origin="http://localhost:5173")).status == 200
+
+
+async def test_what_is_remembered_of_one_head_lets_no_other_in(caller: Caller) -> None:
+    """Each header that decides is looked at, also after the same request without it."""
+    message = ask(1, "ping")
+    for _ in range(2):
+        assert (await caller.post(message)).status == 200
+    answers = [
+        await caller.post(message, **header)
+        for header in (
+            {"Host": "evil.example"},
+            {"Origin": "http://evil.example"},
+            {"Content_Type": "text/plain"},
+            {"Accept": "text/html"},
+            {"MCP_Protocol_Version": "1999-01-01"},
+        )
+    ]
+
+    assert [answer.status for answer in answers] == [421, 403, 415, 406, 400]
+    assert (await caller.post(message)).status == 200
+
+
+async def test_what_is_remembered_of_heads_is_bounded() -> None:
+    listener = HttpListener(ignore, METHODS.__contains__, guard=Guard.for_bind("0.0.0.0"))
+    for number in range(1000):
+        listener.check("POST", {b"host": b"%d.example" % number, b"content-type": b"application/json"})
+        listener.check("POST", {b"host": b"x" * 5000, b"content-type": b"application/json"})
+
+    assert len(listener._heads) <= 256
+    assert sum(len(value or b"") for key in listener._heads for value in key) < 256 * 100
 
 
 async def test_named_hosts_and_origins_are_let_in_beside_loopback() -> None:

@@ -104,7 +104,7 @@ async def test_a_host_ends_although_a_client_reads_nothing() -> None:
         request = "\r\n".join(["GET /mcp HTTP/1.1", f"Host: 127.0.0.1:{port}", *head, "", ""])
         await asyncio.get_running_loop().sock_sendall(deaf, request.encode())
         await until(
-            lambda: any(session.is_read for session, _ in listener.sessions._sessions.values()), "it listens"
+            lambda: any(session.is_read for session in listener.sessions._sessions.values()), "it listens"
         )
         for _ in range(100):
             tools.tell("notifications/" + "x" * 100_000)

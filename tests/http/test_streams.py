@@ -16,15 +16,18 @@ from anywire.wire.limits import Limits
 from anywire.wire.message import (
     Batch,
     Message,
+    Request,
     Response,
     create_notification,
     create_request,
     create_response,
 )
-from tests.http.raw import Caller, Connection, ask, call, connection, note, text_of
+from tests.http.raw import BOTH, Caller, Connection, ask, call, connection, note, text_of
 from tests.http.serving import QUICK, listener_of, on_socket, until
 from tests.http.tools import Tools
+from tests.http.walk import Walker
 
+JSON_ONLY = "application/json"
 OLDER = ["2025-03-26", "2025-06-18"]
 
 
@@ -359,6 +362,36 @@ async def test_an_invented_event_id_is_refused(id: str) -> None:
         assert (await stream.message()).message["method"] == "notifications/x"
 
 
+async def test_a_stream_that_has_not_begun_cannot_be_asked_for() -> None:
+    """No event of it was sent, so whoever names one has made it up; the call gets its reply as ever."""
+    async with place() as here, here.caller.begin("POST", call(1, "hold")) as post:
+        await here.tools.until_held()
+        made_up = f"p0-{here.transport._tag}_0"
+        refused = await here.caller.request("GET", Last_Event_ID=made_up, Content_Type=None)
+        here.tools.gate.set()
+        head = await post.head()
+        body = json.loads(await post.body())
+
+    assert refused.status == 400
+    assert (head.status, text_of(body)) == (200, "hold is done")
+
+
+async def test_replies_in_one_piece_cost_no_place_in_the_log() -> None:
+    """Nobody can come back for them, and a stream that was lost is not forgotten over them."""
+    async with place(QUICK.replace(replay_events=4)) as here:
+        async with here.caller.begin("POST", call(1, "step_then_hold", token="t")) as post:
+            await post.head()
+            first = await post.message()
+            post.reset()
+        for number in range(2, 22):
+            await here.caller.post(call(number, "echo", {"text": "x"}))
+        here.tools.gate.set()
+        async with here.caller.listen(Last_Event_ID=first.id) as stream:
+            rest = await stream.messages()
+
+    assert [each.get("id", each.get("method")) for each in rest] == ["notifications/progress", 1]
+
+
 async def test_an_event_that_is_too_old_is_refused_and_not_answered_with_a_gap() -> None:
     """What was in between is gone, and the client must know."""
     async with place(QUICK.replace(replay_events=2)) as here:
@@ -402,7 +435,7 @@ async def test_a_reply_that_its_client_did_not_fetch_leaves_no_stream_behind() -
             await until(lambda: not here.tools.held, "the handler has returned")
             here.tools.gate.clear()
         transport = here.transport
-        await until(lambda: not transport._posts, "no stream is left")
+        await until(lambda: not transport._posts and not transport._by_request, "no stream is left")
 
 
 async def test_a_vanished_client_cancels_nothing() -> None:
@@ -430,6 +463,41 @@ async def test_a_cancelled_call_is_stopped_and_its_post_ends() -> None:
 
     assert cancelled.status == 202
     assert (head.status, body) == (202, b"")
+
+
+async def test_a_call_that_is_cancelled_while_it_reports_has_no_reply() -> None:
+    """Least of all what it had reported: that is no answer."""
+
+    def accept(transport: Transport) -> None:
+        assert isinstance(transport, HttpServerTransport)
+        transport.callbacks.on_message = lambda message: serve(transport, message)
+        started.append(asyncio.ensure_future(transport.start()))
+
+    def serve(transport: HttpServerTransport, message: Message | Batch) -> None:
+        if isinstance(message, Request) and message.method == "initialize":
+            transport.post(Response(message.id, b"{}"))
+        elif isinstance(message, Request):
+            transport.post(create_notification("notifications/progress", {}), message.id)
+            transport.deliver(create_notification("notifications/cancelled", {"requestId": 1}), None)
+
+    started: list[asyncio.Future[None]] = []
+    walker = Walker(listener_of(accept))
+    answers = [await walker.post(call(1, "x"), await walker.open(), accept) for accept in (BOTH, JSON_ONLY)]
+
+    assert [(answer.status, answer.body) for answer in answers] == [(202, b"")] * 2
+
+
+async def test_the_rest_of_a_batch_is_answered_when_one_of_it_is_cancelled() -> None:
+    async with place(QUICK.replace(stream_open_seconds=10), "2025-03-26") as here:
+        batch = [call(1, "hold"), call(2, "echo", {"text": "x"})]
+        async with here.caller.begin("POST", batch) as post:
+            await here.tools.until_held()
+            await here.caller.post(note("notifications/cancelled", {"requestId": 1}))
+            head = await post.head()
+            body = await post.body()
+
+    assert head.status == 200
+    assert [each["id"] for each in json.loads(body)] == [2]
 
 
 async def test_a_cancelled_call_ends_its_stream() -> None:
@@ -488,6 +556,17 @@ async def test_a_slow_reader_that_vanishes_lets_its_handler_go_on() -> None:
         await until(lambda: not transport._by_request, "the call has ended")
 
         assert not transport._full
+
+
+async def test_a_client_that_reads_no_streams_holds_nobody() -> None:
+    """What comes before its reply is left out, however much that is."""
+    limits = QUICK.replace(write_high_bytes=64 * 1024, write_low_bytes=16 * 1024)
+    async with place(limits) as here:
+        message = call(1, "steps", {"count": 20, "size": 20_000}, token="t")
+        async with asyncio.timeout(10):
+            answer = await here.caller.post(message, Accept="application/json")
+
+    assert text_of(answer.message) == "20 steps"
 
 
 # The end.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 from concurrent.futures import CancelledError as ThreadCancelled
 from enum import Enum
 from typing import Annotated, Any, Literal, TypedDict
@@ -469,7 +470,7 @@ async def test_a_withdrawn_call_withdraws_its_question(wire: str) -> None:
 
 async def test_a_thread_hears_that_its_call_is_withdrawn() -> None:
     """As a cancellation, before and after."""
-    server, heard, gate = Server("s"), list[str](), Gate()
+    server, heard, gate, ended = Server("s"), list[str](), Gate(), threading.Event()
 
     @server.tool
     def ask(context: Context) -> str:
@@ -478,7 +479,10 @@ async def test_a_thread_hears_that_its_call_is_withdrawn() -> None:
                 context.from_thread(context.elicit("x", Person))
             except ThreadCancelled:
                 heard.append("withdrawn")
-        context.from_thread(gate.wait())  # what nobody may await any more
+        try:
+            context.from_thread(gate.wait())  # what nobody may await any more
+        finally:
+            ended.set()
         return ""
 
     async with talk(server, "memory", "2025-11-25", capabilities=CAPABLE) as peer:
@@ -486,6 +490,7 @@ async def test_a_thread_hears_that_its_call_is_withdrawn() -> None:
         await asked(peer, "elicitation/create")
         await peer.notify("notifications/cancelled", {"requestId": 1})
         await peer.receive()
+        assert await asyncio.to_thread(ended.wait, 10)
         await peer.expect_silence()
     assert heard == ["withdrawn", "withdrawn"]
     assert not gate.reached.is_set()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from anywire import Client, Context, DeadlineExceeded, PeerError, Server, connect
+from anywire import Context, DeadlineExceeded, PeerError, Server, connect
 from anywire.errors import (
     ConfigError,
     ConnectFailed,
@@ -19,8 +17,9 @@ from anywire.errors import (
 )
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.testing import ScriptedPeer, in_virtual_time, scripted_peer
-from anywire.wire.limits import DEFAULT_LIMITS, Limits
+from anywire.wire.limits import DEFAULT_LIMITS
 from anywire.wire.message import Notification
+from tests.interaction.clients import ANSWER, cancelled, played, served
 from tests.interaction.talk import (
     PATIENCE,
     WIRES,
@@ -30,49 +29,6 @@ from tests.interaction.talk import (
     over_each_wire,
     result,
 )
-
-ANSWER: dict[str, Any] = {
-    "protocolVersion": MCP_LATEST_PROTOCOL_VERSION,
-    "capabilities": {"tools": {}},
-    "serverInfo": {"name": "played", "version": "1"},
-}
-
-
-@asynccontextmanager
-async def served(server: Server, wire: str) -> AsyncGenerator[Client]:
-    """A client of that server over that wire."""
-    client_end, server_end, _ = WIRES[wire](DEFAULT_LIMITS)
-    serving = asyncio.ensure_future(server.serve(server_end))
-    async with connect(client_end) as client:
-        yield client
-    async with asyncio.timeout(PATIENCE):
-        await serving
-
-
-@asynccontextmanager
-async def played(
-    wire: str = "memory", limits: Limits = DEFAULT_LIMITS, **options: Any
-) -> AsyncGenerator[tuple[Client, ScriptedPeer]]:
-    """A client and the peer that plays its server, after the handshake."""
-    client_end, server_end, _ = WIRES[wire](limits)
-    peer = ScriptedPeer(server_end, patience=PATIENCE)
-    client = connect(client_end, limits=limits, **options)
-    async with peer:
-        opening = asyncio.ensure_future(client.open())
-        request = await peer.receive()
-        await peer.send(result(request["id"], ANSWER))
-        await opening
-        await peer.expect({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        try:
-            yield client, peer
-        finally:
-            await client.close()
-
-
-def cancelled(id: object, reason: str) -> dict[str, Any]:
-    params = {"requestId": id, "reason": reason}
-    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
-
 
 # With a server of ours.
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -14,20 +12,7 @@ if sys.platform == "win32":
     collect_ignore_glob = ["test_*.py"]
 else:
     from tests.interop import peers, processes
-
-    T = TypeVar("T")
-
-    def obtain(install: Callable[[], T]) -> T:
-        """Install a peer, or say why its tests cannot run: a failure where CI is set, else a skip."""
-        try:
-            return install()
-        except peers.NodeMissing as missing:
-            pytest.skip(str(missing))
-        except peers.PeerUnavailable as unavailable:
-            if os.environ.get("CI"):
-                pytest.fail(str(unavailable), pytrace=False)
-            what_and_how = str(unavailable).splitlines()[0]
-            pytest.skip(f"{what_and_how}; without a network its tests are left out")
+    from tests.interop.obtain import obtain
 
     @pytest.fixture(scope="session")
     def sdk_2_python() -> Path:

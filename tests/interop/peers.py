@@ -61,18 +61,18 @@ def python_peer(requirement: str) -> Path:
     return python
 
 
-def node_peers() -> Path:
-    """The folder that holds `node_modules` with the pinned packages."""
+def node_peers(manifest: Path = NODE_MANIFEST) -> Path:
+    """The folder that holds `node_modules` with the packages that are pinned in a manifest's folder."""
     node, npm = find_node()
-    manifests = [NODE_MANIFEST / "package.json", NODE_MANIFEST / "package-lock.json"]
+    manifests = [manifest / "package.json", manifest / "package-lock.json"]
     version = output_of([node, "--version"])
     texts = [path.read_text(encoding="utf-8") for path in manifests]
     folder = PEERS / f"node-{digest(version, platform.machine(), *texts)}"
     with installing(folder) as needed:
         if needed is not None:
             folder.mkdir(parents=True)
-            for manifest in manifests:
-                shutil.copy(manifest, folder)
+            for each in manifests:
+                shutil.copy(each, folder)
             quiet = ("--no-audit", "--no-fund", "--loglevel=error")
             needed.step(npm, "ci", "--ignore-scripts", *quiet, "--fetch-retries=1", "--fetch-timeout=30000")
     return folder

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from anywire.client.client import Client
+    from anywire.transport.contract import Transport
     from anywire.transport.process import Command
     from anywire.wire.limits import Limits
 
@@ -143,12 +144,17 @@ async def _open(client: Client) -> AsyncGenerator[Client]:
 
 def _client_of_child(command: Command, options: argparse.Namespace, status: Status, limits: Limits) -> Client:
     from anywire.client.client import Client
+    from anywire.client.connect import explain_silence
+    from anywire.client.greeting import Place
     from anywire.transport.stdio_client import StdioClientTransport
 
-    child = StdioClientTransport(
-        command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
-    )
-    return Client(child, limits=limits, on_log=status.log, explain=child.explain_silence)
+    def start() -> Transport:
+        return StdioClientTransport(
+            command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
+        )
+
+    place = Place((command.argv, command.cwd), start, explain_silence)
+    return Client(start(), limits=limits, on_log=status.log, place=place)
 
 
 def child_command(options: argparse.Namespace) -> Command:

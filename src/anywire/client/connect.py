@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard, Unpack
 
 from anywire.client.client import Client
+from anywire.client.greeting import Place
+from anywire.client.options import ClientOptions
 from anywire.errors import ConfigError
-from anywire.protocol.types.initialize import Implementation
 from anywire.transport.contract import Transport
 from anywire.transport.memory import memory_pair
 from anywire.transport.redact import show_url
 from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Notification
 
 if TYPE_CHECKING:
     from anywire.transport.http_calls import TokenHook
 
-__all__ = ("Acceptor", "Target", "connect", "http_transport")
+__all__ = ("Acceptor", "Target", "connect", "explain_silence", "http_transport")
 
 
 class Acceptor(Protocol):
@@ -43,10 +43,7 @@ def connect(
     framing: Framing | None = None,
     headers: Mapping[str, str] | None = None,
     hook: TokenHook | None = None,
-    info: Implementation | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    on_log: Callable[[dict[str, Any]], None] | None = None,
-    on_notification: Callable[[Notification], None] | None = None,
+    **options: Unpack[ClientOptions],
 ) -> Client:
     """Return a client of `target`, to be used as `async with`.
 
@@ -59,10 +56,31 @@ def connect(
     * A `Server` is served in this process.
     * A transport is used as it is.
 
-    `on_log` gets the params of each log message of the server, `on_notification` every notification
-    that is for nobody else.  Raises `ConfigError` for anything else.
+    `info` is what the client says of itself, `limits` what it may cost.  `on_log` gets the params of
+    each log message of the server, `on_notification` every notification that is for nobody else.
+
+    What the server may ask follows from what is given, and is declared:
+
+    * `on_sample` gets `CreateMessageParams` and returns what a model said: a text, a block of content,
+      several, or a `CreateMessageResult`; None says that the user refused.
+    * `on_elicit` gets `ElicitFormParams` or `ElicitUrlParams` and returns what the user filled in,
+      `"accept"`, `"decline"` or `"cancel"`, or an `ElicitResult`; None says that the user declined.
+      Members that were left out get the defaults of the form.
+    * `roots` are `Root`s, paths or `file:` URIs, or a function that returns them.
+
+    Each of these functions may be `async`; a plain one runs in a worker thread, since it may block.  Each
+    may take one parameter more, an `Asked`, to report progress.  What it raises is the server's error: a
+    `Refusal` as it is, anything else by its text.  `capabilities` takes the place of what is declared,
+    member by member, to leave forms or addresses out or to add tools to sampling.
+
+    `era` is `"legacy"` for a client that shakes hands (2024-11-05 to 2025-11-25), `"modern"` for a
+    stateless one (2026-07-28); by default the server is asked which it is.  `cache=False` keeps none of
+    the results that a stateless server says may be kept.
+
+    Raises `ConfigError` for a target that is none, and for options that cannot be.
     """
-    make = partial(Client, info=info, limits=limits, on_log=on_log, on_notification=on_notification)
+    limits = options.get("limits", DEFAULT_LIMITS)
+    make = partial(Client, **options)
     if _is_acceptor(target):
         client, server = memory_pair(limits)
         client.on_start = lambda: target.accept(server)
@@ -70,14 +88,24 @@ def connect(
     if _is_transport(target):
         return make(target)
     if isinstance(target, str):
-        return make(http_transport(target, headers, hook, limits))
+        return make(http_transport(target, headers, hook, limits), place=Place(target))
     argv = _words(target)
     from anywire.transport.process import Command
     from anywire.transport.stdio_client import StdioClientTransport
 
     command = Command(argv, dict(env or {}), cwd, inherit_env)
-    child = StdioClientTransport(command, framing=framing, limits=limits)
-    return make(child, explain=child.explain_silence)
+
+    def start() -> Transport:
+        return StdioClientTransport(command, framing=framing, limits=limits)
+
+    return make(start(), place=Place((command.argv, command.cwd), start, explain_silence))
+
+
+def explain_silence(transport: Transport) -> str:
+    """Say why a child may not have answered; empty where the transport is no child's."""
+    from anywire.transport.stdio_client import StdioClientTransport
+
+    return transport.explain_silence() if isinstance(transport, StdioClientTransport) else ""
 
 
 def http_transport(

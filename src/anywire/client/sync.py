@@ -10,16 +10,23 @@ import asyncio
 import atexit
 import threading
 import warnings
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
 from anywire.client.client import Client
+from anywire.client.completing import Completable
 from anywire.client.connect import Target, connect
-from anywire.client.result import ToolResult
+from anywire.client.listening import Listener
+from anywire.client.result import PromptResult, ResourceResult, ToolResult
+from anywire.client.sync_listening import SyncListener
 from anywire.errors import SessionError
+from anywire.protocol.types.completion import CompleteResult
 from anywire.protocol.types.initialize import InitializeResult
+from anywire.protocol.types.logging import LogLevel
+from anywire.protocol.types.prompts import Prompt
+from anywire.protocol.types.resources import Resource, ResourceTemplate
 from anywire.protocol.types.tools import Tool
 from anywire.session.caller import OnProgress
 
@@ -34,7 +41,8 @@ _WIND_UP_SECONDS = 1.0
 class SyncClient:
     """A `Client` whose methods return when they are done.  Use it as `with connect_sync(…)`.
 
-    Methods may be called from several threads at once, but not from a callback.
+    Methods may be called from several threads at once, also from plain functions that answer the server
+    (they run in threads of their own), but not from other callbacks, which are called by the client's thread.
     """
 
     def __init__(self, target: Target, options: Mapping[str, Any]) -> None:
@@ -68,7 +76,7 @@ class SyncClient:
         self._thread.start()
         _open.add(self)
         try:
-            self._wait(self._client.open())
+            self.wait_for(self._client.open())
         except BaseException:
             self.close()
             raise
@@ -80,7 +88,7 @@ class SyncClient:
             return
         try:
             if self._thread is not None and self._thread.is_alive():  # which it is not in a fork
-                self._wait(self._client.close())
+                self.wait_for(self._client.close())
         finally:
             self._closed = True
             if self._loop is not None and self._thread is not None and self._thread.is_alive():
@@ -99,11 +107,11 @@ class SyncClient:
 
     def ping(self, *, timeout: float | None = None) -> None:
         """See `Client.ping`."""
-        self._wait(self._client.ping(timeout=timeout))
+        self.wait_for(self._client.ping(timeout=timeout))
 
-    def tools(self) -> list[Tool]:
+    def tools(self, *, timeout: float | None = None) -> list[Tool]:
         """See `Client.tools`."""
-        return self._wait(self._client.tools())
+        return self.wait_for(self._client.tools(timeout=timeout))
 
     def call_tool(
         self,
@@ -114,20 +122,93 @@ class SyncClient:
         on_progress: OnProgress | None = None,
     ) -> ToolResult:
         """See `Client.call_tool`; `on_progress` is called in the client's own thread."""
-        return self._wait(self._client.call_tool(name, arguments, timeout=timeout, on_progress=on_progress))
+        return self.wait_for(
+            self._client.call_tool(name, arguments, timeout=timeout, on_progress=on_progress)
+        )
+
+    def resources(self, *, timeout: float | None = None) -> list[Resource]:
+        """See `Client.resources`."""
+        return self.wait_for(self._client.resources(timeout=timeout))
+
+    def resource_templates(self, *, timeout: float | None = None) -> list[ResourceTemplate]:
+        """See `Client.resource_templates`."""
+        return self.wait_for(self._client.resource_templates(timeout=timeout))
+
+    def read_resource(
+        self, uri: str, *, timeout: float | None = None, on_progress: OnProgress | None = None
+    ) -> ResourceResult:
+        """See `Client.read_resource`."""
+        return self.wait_for(self._client.read_resource(uri, timeout=timeout, on_progress=on_progress))
+
+    def subscribe(self, uri: str, *, timeout: float | None = None) -> None:
+        """See `Client.subscribe`."""
+        self.wait_for(self._client.subscribe(uri, timeout=timeout))
+
+    def unsubscribe(self, uri: str, *, timeout: float | None = None) -> None:
+        """See `Client.unsubscribe`."""
+        self.wait_for(self._client.unsubscribe(uri, timeout=timeout))
+
+    def prompts(self, *, timeout: float | None = None) -> list[Prompt]:
+        """See `Client.prompts`."""
+        return self.wait_for(self._client.prompts(timeout=timeout))
+
+    def get_prompt(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> PromptResult:
+        """See `Client.get_prompt`."""
+        return self.wait_for(
+            self._client.get_prompt(name, arguments, timeout=timeout, on_progress=on_progress)
+        )
+
+    def complete(
+        self,
+        of: Completable,
+        argument: str,
+        value: str,
+        arguments: Mapping[str, str] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> CompleteResult:
+        """See `Client.complete`."""
+        return self.wait_for(self._client.complete(of, argument, value, arguments, timeout=timeout))
+
+    def set_log_level(self, level: LogLevel, *, timeout: float | None = None) -> None:
+        """See `Client.set_log_level`."""
+        self.wait_for(self._client.set_log_level(level, timeout=timeout))
+
+    def roots_changed(self) -> None:
+        """See `Client.roots_changed`."""
+        self.wait_for(self._client.roots_changed())
+
+    def listen(self, *, resources: Iterable[str] = ()) -> SyncListener:
+        """Return a plain iterator of what the server tells; see `Client.listen`."""
+        return SyncListener(self, self.wait_for(self._make_listener(resources)))
 
     def request(
         self, method: str, params: bytes | Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> bytes:
         """See `Client.request`."""
-        return self._wait(self._client.request(method, params, timeout=timeout))
+        return self.wait_for(self._client.request(method, params, timeout=timeout))
 
     def notify(self, method: str, params: bytes | Mapping[str, Any] | None = None) -> None:
         """See `Client.notify`."""
-        self._wait(self._client.notify(method, params))
+        self.wait_for(self._client.notify(method, params))
 
-    def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run in the client's thread; whatever interrupts the caller cancels it there."""
+    async def _make_listener(self, resources: Iterable[str]) -> Listener:
+        return self._client.listen(resources=resources)
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close()` is done."""
+        return self._closed
+
+    def wait_for(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine of the client's in its thread; whatever interrupts the caller cancels it there."""
         refusal = self._why_not()
         if refusal:
             coroutine.close()
@@ -221,6 +302,7 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
 def connect_sync(target: Target, **options: Any) -> SyncClient:
     """Return a client without `async`, to be used with `with`.
 
-    Takes what `connect` takes; `on_log` and the like are called in the client's own thread.
+    Takes what `connect` takes; `on_log`, `on_notification` and `async` functions are called in the client's
+    own thread.
     """
     return SyncClient(target, options)

@@ -21,6 +21,7 @@ from anywire.protocol.types.initialize import (
     InitializeResult,
     ServerCapabilities,
 )
+from anywire.protocol.types.logging import LogLevel
 from anywire.protocol.types.reading import read
 from anywire.wire.codec import encode_value
 
@@ -64,6 +65,8 @@ class ServerConversation(_Conversation):
         super().__init__()
         #: Who the client says it is.
         self.client_info = Implementation()
+        #: The least severe level of log messages that the client wants.
+        self.log_level: LogLevel | None = "info"
         #: What the client can do.
         self.client_capabilities = ClientCapabilities()
 
@@ -87,14 +90,16 @@ class ClientConversation(_Conversation):
 
     def __init__(self, info: Implementation, capabilities: bytes = b"{}") -> None:
         super().__init__()
-        self._info = info
-        self._capabilities = capabilities
+        #: What the client says of itself.
+        self.info = info
+        #: What it can do, raw JSON.
+        self.capabilities = capabilities
         #: What the server said of itself, None before it did.
         self.server: InitializeResult | None = None
 
     def initialize_params(self, version: str = MCP_LATEST_PROTOCOL_VERSION) -> bytes:
         """Return the raw params of `initialize`."""
-        return encode_value(InitializeParams(version, Raw(self._capabilities), self._info))
+        return encode_value(InitializeParams(version, Raw(self.capabilities), self.info))
 
     def initialized(self, result: bytes) -> None:
         """Take the raw result of `initialize`.
@@ -106,6 +111,10 @@ class ClientConversation(_Conversation):
         if negotiate_protocol_version(server.protocol_version) != server.protocol_version:
             raise ValueError(f"the server answered with the unknown revision {server.protocol_version!r}")
         self.server, self.revision = server, server.protocol_version
+
+    def discovered(self, revision: str, server: InitializeResult) -> None:
+        """The server is of the stateless era: there is no handshake, and this is what it says of itself."""
+        self.server, self.revision = server, revision
 
 
 def _read_params(params: bytes) -> InitializeParams:

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
+import msgspec
 from msgspec import UNSET
 
+from anywire.errors import Refusal
 from anywire.protocol.types.content import ContentBlock, TextContent
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
 from anywire.protocol.types.logging import LogLevel
@@ -20,9 +22,17 @@ from anywire.protocol.types.sampling import (
     ToolChoice,
 )
 from anywire.protocol.types.tools import Tool
-from anywire.server.asking import ask_form, ask_model, ask_roots, ask_url
 from anywire.server.exchange import Exchange
-from anywire.server.form import Answer, read_form
+from anywire.server.form import Answer
+from anywire.server.question import (
+    FormQuestion,
+    ModelQuestion,
+    Question,
+    RootsQuestion,
+    UrlQuestion,
+    ask,
+)
+from anywire.wire.message import JsonRpcErrorCode
 
 __all__ = ("Context",)
 
@@ -47,17 +57,17 @@ class Context:
     @property
     def client(self) -> Implementation:
         """Who the client says it is; its name is empty before `initialize`."""
-        return self._exchange.client
+        return self._exchange.terms.client_info
 
     @property
     def client_capabilities(self) -> ClientCapabilities:
         """What the client says it can do."""
-        return self._exchange.client_capabilities
+        return self._exchange.terms.client_capabilities
 
     @property
     def revision(self) -> str | None:
         """The protocol revision of the conversation, None before `initialize`."""
-        return self._exchange.revision
+        return self._exchange.terms.revision
 
     @property
     def meta(self) -> bytes:
@@ -72,7 +82,7 @@ class Context:
     @property
     def lifespan(self) -> Any:
         """What the server's `lifespan` gave; None where it has none."""
-        return self._exchange.service.lifespan_value
+        return self._exchange.session.service.lifespan_value
 
     @property
     def cancelled(self) -> bool:
@@ -110,10 +120,12 @@ class Context:
         tool_choice: ToolChoice | None = None,
         metadata: Mapping[str, Any] | None = None,
         timeout: float | None = None,
+        key: str | None = None,
     ) -> CreateMessageResult:
         """Ask the client's model; a text or a block is one message of the user's.
 
-        `timeout` is in seconds (default: `Limits.input_seconds`, since a person may be asked first).
+        `timeout` is in seconds (default: `Limits.input_seconds`, since a person may be asked first); `key`
+        names the question in the stateless era (2026-07-28), where questions have names.
         Raises `CapabilityMissing` for a client that has none to ask, `PeerError` when it refuses,
         `DeadlineExceeded`, or the error with which the wire ended.
         """
@@ -129,18 +141,25 @@ class Context:
             tool_choice=UNSET if tool_choice is None else tool_choice,
             metadata=UNSET if metadata is None else dict(metadata),
         )
-        return await ask_model(self._exchange, params, timeout)
-
-    @overload
-    async def elicit(self, message: str, form: type[T], *, timeout: float | None = None) -> Answer[T]: ...
+        return await ask(self._exchange, ModelQuestion(params), timeout, key)
 
     @overload
     async def elicit(
-        self, message: str, form: dict[str, Any], *, timeout: float | None = None
+        self, message: str, form: type[T], *, timeout: float | None = None, key: str | None = None
+    ) -> Answer[T]: ...
+
+    @overload
+    async def elicit(
+        self, message: str, form: dict[str, Any], *, timeout: float | None = None, key: str | None = None
     ) -> Answer[dict[str, Any]]: ...
 
     async def elicit(
-        self, message: str, form: type[Any] | dict[str, Any], *, timeout: float | None = None
+        self,
+        message: str,
+        form: type[Any] | dict[str, Any],
+        *,
+        timeout: float | None = None,
+        key: str | None = None,
     ) -> Answer[Any]:
         """Ask the client's user to fill in a form.
 
@@ -148,27 +167,52 @@ class Context:
         one), or the JSON Schema of one (then it is a dictionary).  Raises what `sample` raises, and
         `RemoteProtocolError` for an answer that does not fit.
         """
-        return await ask_form(self._exchange, message, read_form(form), timeout)
+        return await ask(self._exchange, FormQuestion(message, form), timeout, key)
 
     async def elicit_url(
-        self, message: str, url: str, elicitation_id: str, *, timeout: float | None = None
+        self,
+        message: str,
+        url: str,
+        elicitation_id: str,
+        *,
+        timeout: float | None = None,
+        key: str | None = None,
     ) -> Answer[None]:
-        """Ask the client's user to visit an address (2025-11-25).
+        """Ask the client's user to visit an address (since 2025-11-25).
 
         The answer says whether the user agreed to; `Server.elicitation_complete` tells the client later
         that what was to be done there is done.  Raises what `sample` raises.
         """
-        return await ask_url(self._exchange, message, url, elicitation_id, timeout)
+        return await ask(self._exchange, UrlQuestion(message, url, elicitation_id), timeout, key)
 
-    async def roots(self, *, timeout: float | None = None) -> Sequence[Root]:
+    async def roots(self, *, timeout: float | None = None, key: str | None = None) -> Sequence[Root]:
         """Ask which folders the client lets the server work in.  Raises what `sample` raises."""
-        return await ask_roots(self._exchange, timeout)
+        return await ask(self._exchange, RootsQuestion(), timeout, key)
+
+    def answer(self, key: str, question: Question[T]) -> T | None:
+        """Return the answer to a question of an `InputRequired`; None: it has not been asked yet.
+
+        Raises `Refusal` for an answer that does not fit.
+        """
+        raw = None if self._exchange.answers is None else self._exchange.answers.get(key)
+        if raw is None:
+            return None
+        try:
+            return question.read(raw)
+        except (msgspec.MsgspecError, ValueError) as error:
+            reason = f"Invalid params: the answer {key!r} cannot be used: {error}"
+            raise Refusal(JsonRpcErrorCode.InvalidParams, reason) from error
+
+    @property
+    def round_state(self) -> Any:
+        """The state of the `InputRequired` that this call goes on from; None in the first round."""
+        return self._exchange.round_state
 
     def detach(self) -> None:
         """Let go of the connection that waits for this answer, where a wire has one for each call.
 
-        For long calls over HTTP: the client comes back for the answer by itself.  Elsewhere nothing
-        happens.
+        For long calls over HTTP: the client comes back for the answer by itself (2025-11-25).  Elsewhere
+        nothing happens.  Callable from any thread.
         """
         self._exchange.detach()
 
@@ -179,7 +223,7 @@ class Context:
         client has withdrawn the request.
         """
         owned = self._exchange.owned(coroutine)
-        return asyncio.run_coroutine_threadsafe(owned, self._exchange.loop).result()
+        return asyncio.run_coroutine_threadsafe(owned, self._exchange.session.loop).result()
 
 
 def _sampling_messages(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from anywire.errors import SessionError, TransportClosed
+from anywire.errors import Refusal, SessionError, TransportClosed
 from anywire.protocol.legacy import ServerConversation
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
 from anywire.protocol.types.logging import LogLevel, LogMessageParams, is_logged
@@ -17,15 +17,20 @@ from anywire.session.caller import Caller
 from anywire.transport.contract import Detachable, Transport
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.limits import Limits
-from anywire.wire.message import Notification, id_key
+from anywire.wire.message import Notification, Request, id_key
 
 if TYPE_CHECKING:
+    from anywire.server.question import InputRequired
+    from anywire.server.running import Running
     from anywire.server.service import Service
 
-__all__ = ("Conversing", "Exchange")
-
+__all__ = ("Conversing", "Exchange", "Terms")
 
 T = TypeVar("T")
+
+
+class _Params(msgspec.Struct):
+    meta: Raw = msgspec.field(default=Raw(b"{}"), name="_meta")
 
 
 class _Meta(msgspec.Struct, rename="camel"):
@@ -39,6 +44,30 @@ class _Progress(msgspec.Struct, omit_defaults=True, rename="camel"):
     message: str | None = None
 
 
+class Terms(Protocol):
+    """What was agreed on for a request: by a handshake, or by its own envelope."""
+
+    @property
+    def revision(self) -> str | None:
+        """The revision, None before a handshake."""
+        ...
+
+    @property
+    def client_info(self) -> Implementation:
+        """Who the client says it is."""
+        ...
+
+    @property
+    def client_capabilities(self) -> ClientCapabilities:
+        """What the client says it can do."""
+        ...
+
+    @property
+    def log_level(self) -> LogLevel | None:
+        """The least severe level of log messages that the client wants; None: no messages."""
+        ...
+
+
 class Conversing(Protocol):
     """What an exchange needs of the session that it is a part of."""
 
@@ -46,10 +75,28 @@ class Conversing(Protocol):
     service: Service
     conversation: ServerConversation
     caller: Caller
+    running: Running
     loop: asyncio.AbstractEventLoop
     limits: Limits
-    log_level: LogLevel
     state: dict[str, Any]
+    subscriptions: set[str]
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the conversation is about to end."""
+        ...
+
+    def reply(self, id: bytes, result: bytes) -> None:
+        """Answer a request with a raw result, unless it was answered or cancelled before."""
+        ...
+
+    def fail(self, id: bytes, code: int, message: str, data: object = None) -> None:
+        """Answer a request with an error, unless it was answered or cancelled before."""
+        ...
+
+    def end_by(self, error: BaseException) -> None:
+        """The program wants to end: a handler raised `SystemExit` or `KeyboardInterrupt`."""
+        ...
 
 
 class Exchange:
@@ -60,61 +107,62 @@ class Exchange:
 
     __slots__ = (
         "_asking",
+        "_meta",
         "_session",
         "_token",
+        "answers",
         "cancel_reason",
         "cancelled",
         "done",
+        "fresh_seconds",
         "id",
         "key",
-        "meta",
+        "method",
+        "params",
+        "round_state",
+        "rounds",
         "task",
     )
 
-    def __init__(self, session: Conversing, id: bytes, meta: bytes) -> None:
+    def __init__(self, session: Conversing, request: Request) -> None:
         self._session = session
+        self._meta: bytes | None = None
         self._token: bytes | UnsetType | None = UNSET
         # What a handler in a thread waits for on the loop.
         self._asking: set[asyncio.Task[Any]] = set()
         #: The request's id, raw JSON ...
-        self.id = id
+        self.id = request.id
         #: ... and as a key of tables.
-        self.key = id_key(id)
-        #: The request's `_meta`, raw JSON.
-        self.meta = meta
+        self.key = id_key(request.id)
+        self.method = request.method
+        #: The request's params, raw JSON, None where it has none.
+        self.params = request.params
         #: The client has withdrawn the request ...
         self.cancelled = False
         #: ... and this is why.
         self.cancel_reason = ""
         #: The answer has been sent.
         self.done = False
+        #: How long a client may keep the result, where results say so.
+        self.fresh_seconds = 0.0
         #: The task that serves it, None while it runs in place.
         self.task: asyncio.Task[None] | None = None
+        #: What the client answered to an `InputRequired`, raw results by key; None before.
+        self.answers: dict[str, bytes] | None = None
+        #: How often input was asked for so.
+        self.rounds = 0
+        #: The state that came with it.
+        self.round_state: Any = None
 
     @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The loop that serves the request."""
-        return self._session.loop
+    def session(self) -> Conversing:
+        """The conversation that the request came in."""
+        return self._session
 
     @property
-    def client(self) -> Implementation:
-        """Who the client says it is."""
-        return self._session.conversation.client_info
-
-    @property
-    def revision(self) -> str | None:
-        """The revision of the conversation."""
-        return self._session.conversation.revision
-
-    @property
-    def client_capabilities(self) -> ClientCapabilities:
-        """What the client can do."""
-        return self._session.conversation.client_capabilities
-
-    @property
-    def limits(self) -> Limits:
-        """The limits in force."""
-        return self._session.limits
+    def terms(self) -> Terms:
+        """What was agreed on for the request."""
+        return self._session.conversation
 
     @property
     def state(self) -> dict[str, Any]:
@@ -122,9 +170,14 @@ class Exchange:
         return self._session.state
 
     @property
-    def service(self) -> Service:
-        """The server."""
-        return self._session.service
+    def meta(self) -> bytes:
+        """The request's `_meta`, raw JSON."""
+        if self._meta is None:
+            try:
+                self._meta = bytes(decode_value(self.params or b"{}", _Params).meta)
+            except msgspec.MsgspecError:
+                self._meta = b"{}"
+        return self._meta
 
     @property
     def progress_token(self) -> bytes | None:
@@ -137,39 +190,85 @@ class Exchange:
             self._token = None if isinstance(token, UnsetType) else bytes(token)
         return self._token
 
-    def cancel(self, reason: str) -> None:
-        """The client has withdrawn the request: stop its handler."""
-        self.cancelled = True
-        self.cancel_reason = reason
-        for task in (self.task, *self._asking):
-            if task is not None:
-                task.cancel(reason)
+    # Answering.
+
+    def reply(self, result: bytes) -> None:
+        """Answer with a raw result."""
+        self._session.reply(self.id, result)
+
+    def fail(self, code: int, message: str, data: object = None) -> None:
+        """Answer with an error."""
+        self._session.fail(self.id, code, message, data)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Answer with the error of a refusal."""
+        self.fail(refusal.code, refusal.message, refusal.data)
+
+    def refusal_of(self, error: BaseException) -> Refusal | None:
+        """Return the error of the request that an exception of its handler means; None: it just failed."""
+        return error if isinstance(error, Refusal) else None
+
+    async def require_input(self, required: InputRequired) -> bool:
+        """Get the answers that a handler wants before it is called again; False: the answer was to ask."""
+        from anywire.server.question import ask_all
+
+        self.answers = await ask_all(self, required)
+        self.round_state = required.state
+        return True
+
+    # Meanwhile.
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Report progress on the request, if the client wants to hear of it."""
         token = self.progress_token
         if token is not None:
-            await self._notify("notifications/progress", _Progress(Raw(token), progress, total, message))
+            params = encode_value(_Progress(Raw(token), progress, total, message))
+            await self.notify("notifications/progress", params)
 
     async def log(self, level: LogLevel, data: object, logger: str | None) -> None:
         """Send a log message on behalf of the request, if the client wants messages of that level."""
-        if is_logged(level, self._session.log_level):
-            await self._notify("notifications/message", LogMessageParams(level, data, logger or UNSET))
+        wanted = self.terms.log_level
+        if wanted is not None and is_logged(level, wanted):
+            params = encode_value(LogMessageParams(level, data, logger or UNSET))
+            await self.notify("notifications/message", params)
 
-    async def request(self, method: str, params: msgspec.Struct | None, timeout: float) -> bytes:
+    async def notify(self, method: str, params: bytes) -> None:
+        """Send a notification on behalf of the request, unless it is over."""
+        if self.done or self.cancelled or self._session.transport.closed:
+            return
+        try:
+            await self._session.transport.send(Notification(method, params), related=self.id)
+        except TransportClosed:
+            return  # the client has gone; the handler will hear of it by its cancellation
+
+    async def request(
+        self, method: str, params: msgspec.Struct | None, timeout: float, key: str | None = None
+    ) -> bytes:
         """Ask the client on behalf of the request; return the raw result.
 
-        Raises `SessionError` after the answer; else what `Caller.request` raises.
+        `key` names the question where questions have names.  Raises `SessionError` after the answer; else
+        what `Caller.request` raises.
         """
-        if self.done or self.cancelled:
-            raise SessionError("the request that this was asked for is over")
+        self.refuse_when_over()
         raw = None if params is None else encode_value(params)
         return await self._session.caller.request(method, raw, timeout=timeout, related=self.id)
 
+    def refuse_when_over(self) -> None:
+        """Raise `SessionError` after the answer."""
+        if self.done or self.cancelled:
+            raise SessionError("the request that this was asked for is over")
+
     def detach(self) -> None:
-        """Let the wire rest until the answer, where it can."""
+        """Let the wire rest until the answer, where it can.  Callable from any thread."""
+        try:
+            self._session.loop.call_soon_threadsafe(self._detach)
+        except RuntimeError:
+            pass  # the loop is closed, and the wire with it
+
+    def _detach(self) -> None:
         transport = self._session.transport
-        if isinstance(transport, Detachable):
+        over = self.done or self.cancelled  # its id may be in use again
+        if not over and isinstance(transport, Detachable):
             transport.detach(self.id)
 
     async def owned(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -185,10 +284,10 @@ class Exchange:
         finally:
             self._asking.discard(task)
 
-    async def _notify(self, method: str, params: msgspec.Struct) -> None:
-        if self.done or self.cancelled or self._session.transport.closed:
-            return
-        try:
-            await self._session.transport.send(Notification(method, encode_value(params)), related=self.id)
-        except TransportClosed:
-            return  # the client has gone; the handler will hear of it by its cancellation
+    def cancel(self, reason: str) -> None:
+        """The client has withdrawn the request: stop its handler."""
+        self.cancelled = True
+        self.cancel_reason = reason
+        for task in (self.task, *self._asking):
+            if task is not None:
+                task.cancel(reason)

@@ -43,6 +43,7 @@ class ResourceOptions(TypedDict, total=False):
     icons: list[Icon] | None
     meta: dict[str, Any] | None
     inline: bool
+    fresh_seconds: float
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -51,6 +52,8 @@ class Reading(msgspec.Struct, frozen=True):
     uri: str
     handler: Handler
     mime_type: str | UnsetType
+    #: How long a client may keep what it read.
+    fresh_seconds: float
 
     @property
     def label(self) -> str:
@@ -98,10 +101,11 @@ class RegisteredResource(msgspec.Struct, frozen=True):
 
     listing: Resource
     handler: Handler
+    fresh_seconds: float
 
     def reading(self) -> Reading:
         """Return what serves a reading of it."""
-        return Reading(self.listing.uri, self.handler, self.listing.mime_type)
+        return Reading(self.listing.uri, self.handler, self.listing.mime_type, self.fresh_seconds)
 
 
 class RegisteredTemplate(msgspec.Struct, frozen=True):
@@ -110,11 +114,14 @@ class RegisteredTemplate(msgspec.Struct, frozen=True):
     listing: ResourceTemplate
     template: UriTemplate
     handler: Handler
+    fresh_seconds: float
 
     def reading(self, uri: str) -> tuple[Reading, dict[str, str]] | None:
         """Return what serves a reading of a URI, and its variables; None for a URI of no such template."""
         values = self.template.match(uri)
-        return None if values is None else (Reading(uri, self.handler, self.listing.mime_type), values)
+        if values is None:
+            return None
+        return Reading(uri, self.handler, self.listing.mime_type, self.fresh_seconds), values
 
 
 def register_resource(
@@ -141,11 +148,12 @@ def register_resource(
         "icons": options.get("icons") or UNSET,
         "meta": options.get("meta") or UNSET,
     }
+    fresh = options.get("fresh_seconds", 0.0)
     if template.variables:
-        return RegisteredTemplate(ResourceTemplate(uri, handler.name, **common), template, handler)
+        return RegisteredTemplate(ResourceTemplate(uri, handler.name, **common), template, handler, fresh)
     size = options.get("size")
     listing = Resource(uri, handler.name, size=UNSET if size is None else size, **common)
-    return RegisteredResource(listing, handler)
+    return RegisteredResource(listing, handler, fresh)
 
 
 def _match_parameters(template: UriTemplate, handler: Handler) -> None:

@@ -43,6 +43,10 @@ class Running:
         exchange.task = task
         self._exchanges[exchange.key] = exchange
 
+    def keep(self, exchange: Exchange) -> None:
+        """Know an exchange whose handler runs already, or that needs none to stay open."""
+        self._exchanges[exchange.key] = exchange
+
     def forget(self, exchange: Exchange) -> None:
         """The exchange is over."""
         exchange.done = True

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
 from anywire.protocol.legacy import ServerIdentity
-from anywire.protocol.types.icons import Icon
+from anywire.protocol.modern import ResultFrame
+from anywire.protocol.types.caching import CacheScope
 from anywire.protocol.types.initialize import Implementation
 from anywire.server.catalogue import Catalogue, Offer
 from anywire.server.completing import register_completion
+from anywire.server.held import HeldCalls
 from anywire.server.lifespan import Lifespan, LifespanFunction
-from anywire.server.methods.table import METHODS
+from anywire.server.methods.table import METHODS, STATELESS_METHODS
 from anywire.server.prompt import PromptOptions, register_prompt
 from anywire.server.resource import ResourceOptions, register_resource
 from anywire.server.session import ServerSession
-from anywire.server.threads import DaemonThreads
 from anywire.server.tool import RegisteredTool, ToolOptions, register_tool
+from anywire.session.threads import DaemonThreads
 from anywire.transport.contract import Transport
 from anywire.transport.run_process import run_process
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from anywire.protocol.http.mirrored import Mirror
+    from anywire.protocol.http.stateless import StatelessFace
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
 
@@ -46,38 +52,54 @@ class Server:
 
     def __init__(
         self,
-        name: str,
+        name: str | Implementation,
         version: str = "0",
         *,
         title: str | None = None,
         instructions: str | None = None,
-        description: str | None = None,
-        website_url: str | None = None,
-        icons: list[Icon] | None = None,
         lifespan: LifespanFunction | None = None,
         page_size: int | None = None,
+        eras: Iterable[Literal["legacy", "modern"]] = ("legacy", "modern"),
+        state_key: bytes | None = None,
+        fresh_seconds: float = 0.0,
+        cache_scope: CacheScope = "private",
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         """Make a server without anything to offer yet.
 
+        An `Implementation` in the place of the name says more: a description, icons, a website.
+
         `lifespan` is called without arguments and gives an asynchronous context manager: entered before
         the first conversation, left after the last; handlers find what it gives as `Context.lifespan`.
         `page_size` is how many tools, resources or prompts a client is told at once (None: all).
+
+        `eras` narrows whom it serves: clients that shake hands, stateless ones (2026-07-28), or both.  For
+        the latter, `state_key` seals the state of calls that ask for input, so that another process with
+        the same key can go on with them (None: only this one); `fresh_seconds` is how long a client may
+        keep its lists, `cache_scope` whether a cache may serve them to others.
         """
-        self._info = Implementation(
-            name,
-            version,
-            title=title or UNSET,
-            description=description or UNSET,
-            website_url=website_url or UNSET,
-            icons=icons or UNSET,
-        )
+        if isinstance(name, str):
+            name = Implementation(name, version, title=title or UNSET)
+        self._info = name
         self._instructions = instructions
         #: What the server offers.
         self.catalogue = Catalogue(page_size, self._tell_changed)
+        #: Which eras are served.
+        self.eras = frozenset(eras)
+        #: What results of the stateless era say of themselves.
+        self.frame = ResultFrame(self._info)
+        #: The handlers that wait for another round.
+        self.held = HeldCalls(limits)
+        #: What the state between rounds is sealed with.
+        self.state_key = secrets.token_bytes(32) if state_key is None else state_key
+        #: How long a client may keep a list.
+        self.fresh_seconds = fresh_seconds
+        #: Whom a result may be kept for.
+        self.cache_scope: CacheScope = cache_scope
+        #: Where handlers run that block.
+        self.threads = DaemonThreads(limits.worker_threads)
         self._limits = limits
         self._lifespan = Lifespan(lifespan)
-        self._threads = DaemonThreads(limits.worker_threads)
         self._sessions: dict[Transport, ServerSession] = {}
         self._accepted: dict[ServerSession, asyncio.Task[None]] = {}
 
@@ -227,8 +249,13 @@ class Server:
         elif not transport.closed:
             await self._run(self._session(transport))
 
+    def wall_clock(self) -> float:
+        """The seconds of the epoch."""
+        return time.time()
+
     async def close(self) -> None:
-        """End all conversations that were accepted."""
+        """End all conversations that were accepted, and the calls that wait for input."""
+        self.held.cancel_all("the server is closed")
         for session in list(self._accepted):
             await session.close()
 
@@ -250,7 +277,23 @@ class Server:
         from anywire.transport.http_server import HttpListener
 
         guard = Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins)
-        return HttpListener(self.accept, METHODS.__contains__, guard=guard, path=path, limits=self._limits)
+        return HttpListener(
+            self.accept,
+            METHODS.__contains__,
+            guard=guard,
+            path=path,
+            stateless=self._stateless_face() if "modern" in self.eras else None,
+            limits=self._limits,
+        )
+
+    def _stateless_face(self) -> StatelessFace:
+        from anywire.protocol.http.stateless import StatelessFace
+
+        def mirrors(name: str) -> tuple[Mirror, ...]:
+            tool = self.tools.get(name)
+            return () if tool is None else tool.mirrors
+
+        return StatelessFace(STATELESS_METHODS.__contains__, mirrors, alone="legacy" not in self.eras)
 
     def sse_app(
         self,
@@ -293,7 +336,7 @@ class Server:
         await self.serve(StdioListener(limits=self._limits).open())
 
     def _session(self, transport: Transport) -> ServerSession:
-        session = ServerSession(transport, self, self._threads, self._limits)
+        session = ServerSession(transport, self, self._limits)
         self._sessions[transport] = session
         return session
 
@@ -303,6 +346,8 @@ class Server:
             await self._run(session)
         except (SystemExit, KeyboardInterrupt) as error:
             _log.warning("a handler of %s ended a conversation with %r", self._info.name, error)
+        except Exception:  # noqa: BLE001 nobody else would hear of it
+            _log.exception("the lifespan of %s failed, and a conversation with it", self._info.name)
 
     async def _run(self, session: ServerSession) -> None:
         try:

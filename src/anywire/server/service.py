@@ -1,18 +1,17 @@
-"""What a session serves, and what the methods may do with a session."""
+"""What a session needs of the server that it is a conversation of."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-from anywire.errors import Refusal
-from anywire.protocol.legacy import ServerConversation, ServerIdentity
-from anywire.protocol.types.logging import LogLevel
+from anywire.protocol.legacy import ServerIdentity
+from anywire.protocol.modern import ResultFrame
+from anywire.protocol.types.caching import CacheScope
 from anywire.server.catalogue import Catalogue
-from anywire.server.handler import Served
-from anywire.wire.limits import Limits
-from anywire.wire.message import Request
+from anywire.server.held import HeldCalls
+from anywire.session.threads import DaemonThreads
 
-__all__ = ("Service", "Serving")
+__all__ = ("Service",)
 
 
 class Service(Protocol):
@@ -29,32 +28,45 @@ class Service(Protocol):
         ...
 
     @property
+    def eras(self) -> frozenset[str]:
+        """Which eras are served."""
+        ...
+
+    @property
+    def frame(self) -> ResultFrame:
+        """What results of the stateless era say of themselves."""
+        ...
+
+    @property
+    def held(self) -> HeldCalls:
+        """The handlers that wait for another round."""
+        ...
+
+    @property
+    def state_key(self) -> bytes:
+        """What the state between rounds is sealed with."""
+        ...
+
+    @property
+    def fresh_seconds(self) -> float:
+        """How long a client may keep a list."""
+        ...
+
+    @property
+    def cache_scope(self) -> CacheScope:
+        """Whom a result may be kept for."""
+        ...
+
+    def wall_clock(self) -> float:
+        """The seconds of the epoch."""
+        ...
+
+    @property
+    def threads(self) -> DaemonThreads:
+        """Where handlers run that block."""
+        ...
+
+    @property
     def lifespan_value(self) -> Any:
         """What the program's lifespan gave."""
-        ...
-
-
-class Serving(Protocol):
-    """What a method needs of the session that it is asked in."""
-
-    service: Service
-    conversation: ServerConversation
-    limits: Limits
-    log_level: LogLevel
-    subscriptions: set[str]
-
-    def reply(self, id: bytes, result: bytes) -> None:
-        """Answer a request with a raw result, unless it was answered or cancelled before."""
-        ...
-
-    def fail(self, id: bytes, code: int, message: str, data: object = None) -> None:
-        """Answer a request with an error, unless it was answered or cancelled before."""
-        ...
-
-    def refuse(self, id: bytes, refusal: Refusal) -> None:
-        """Answer a request with the error of a refusal."""
-        ...
-
-    def run_handler(self, request: Request, meta: bytes, served: Served, arguments: Any) -> None:
-        """Run the handler that serves a request and answer with what comes of it."""
         ...

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import Any
 
 import msgspec
 
-from anywire.errors import AnywireError, Refusal, TransportClosed
+from anywire.errors import AnywireError, TransportClosed
 from anywire.protocol.features import Feature, has
 from anywire.protocol.legacy import ServerConversation
-from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
+from anywire.protocol.modern import EnvelopeFault, claims_stateless, read_envelope, unsupported_version
 from anywire.protocol.types.elicitation import ElicitationCompleteParams
-from anywire.protocol.types.logging import LogLevel
 from anywire.protocol.types.resources import ResourceUpdatedParams
 from anywire.server.catalogue import Offer
-from anywire.server.context import Context
 from anywire.server.exchange import Exchange
-from anywire.server.handler import How, Served
-from anywire.server.methods.table import METHODS
-from anywire.server.result import describe
+from anywire.server.methods.table import METHODS, STATELESS_METHODS
+from anywire.server.rounds import begin_round
 from anywire.server.running import Running
 from anywire.server.service import Service
-from anywire.server.threads import DaemonThreads
+from anywire.server.stateless import StatelessExchange
 from anywire.session.caller import Caller
 from anywire.transport.contract import Transport
 from anywire.wire.batch import BatchReplies
@@ -57,26 +53,22 @@ class ServerSession:
     client has sent its last message, what was accepted is finished, within bounds.
     """
 
-    def __init__(
-        self, transport: Transport, service: Service, threads: DaemonThreads, limits: Limits
-    ) -> None:
+    def __init__(self, transport: Transport, service: Service, limits: Limits) -> None:
         self.transport = transport
         self.service = service
         self.limits = limits
         self.conversation = ServerConversation()
         self.loop = asyncio.get_running_loop()
-        #: The least severe level of log messages that the client wants.
-        self.log_level: LogLevel = "info"
         #: The resources whose changes the client wants to hear of.
         self.subscriptions: set[str] = set()
         #: What the program keeps for this conversation.
         self.state: dict[str, Any] = {}
-        self._threads = threads
         self._peer = Peer(limits)
         #: Asks the client.
         self.caller = Caller(transport, self._peer, limits)
         self._batches = BatchReplies()
-        self._running = Running(self.loop)
+        #: The requests that are being served.
+        self.running = Running(self.loop)
         self._changed: set[str] = set()
         self._hurry = asyncio.Event()
         self._finishing: asyncio.Task[None] | None = None
@@ -91,7 +83,7 @@ class ServerSession:
 
     def __repr__(self) -> str:
         revision = self.conversation.revision or "new"
-        return f"<ServerSession {revision}, {len(self._running)} running, {self._peer!r}>"
+        return f"<ServerSession {revision}, {len(self.running)} running, {self._peer!r}>"
 
     async def run(self) -> None:
         """Serve until the end.  Raises the `SystemExit` or `KeyboardInterrupt` of a handler then."""
@@ -124,7 +116,7 @@ class ServerSession:
             return
         match event:
             case CancelReceived():
-                self._running.cancel(event.key, event.reason)
+                self.running.cancel(event.key, event.reason)
                 self._send_batch(self._batches.drop(event.key))
             case Settled():
                 self.caller.settle(event)
@@ -136,15 +128,42 @@ class ServerSession:
                 pass  # notifications that mean nothing here, replies that answer nothing
 
     def _serve(self, request: Request) -> None:
-        method = METHODS.get(request.method)
-        if method is None:
-            self.fail(request.id, JsonRpcErrorCode.MethodNotFound, f"Method not found: {request.method}")
-            return
+        eras = self.service.eras
         try:
-            method(self, request)
+            if claims_stateless(request.params) and "modern" in eras:
+                self._serve_stateless(request)
+            elif "legacy" in eras:
+                self._serve_legacy(request)
+            else:
+                self._refuse_legacy(request)
         except Exception:  # noqa: BLE001 whatever goes wrong costs this request and no other
             _log.exception("%s failed", request.method)
             self.fail(request.id, JsonRpcErrorCode.InternalError, f"Internal error in {request.method}")
+
+    def _serve_legacy(self, request: Request) -> None:
+        method = METHODS.get(request.method)
+        if method is None:
+            self.fail(request.id, JsonRpcErrorCode.MethodNotFound, f"Method not found: {request.method}")
+        else:
+            method(Exchange(self, request))
+
+    def _serve_stateless(self, request: Request) -> None:
+        envelope = read_envelope(request.params)
+        if isinstance(envelope, EnvelopeFault):
+            self.fail(request.id, envelope.code, envelope.message, envelope.data)
+            return
+        method = STATELESS_METHODS.get(request.method)
+        if method is None:
+            self.fail(request.id, JsonRpcErrorCode.MethodNotFound, f"Method not found: {request.method}")
+            return
+        exchange = begin_round(self, request, envelope)
+        if exchange is not None:
+            method(exchange)
+
+    def _refuse_legacy(self, request: Request) -> None:
+        """A client of the handshake era learns which revisions are served here."""
+        fault = unsupported_version("a handshake" if request.method == "initialize" else "none")
+        self.fail(request.id, fault.code, fault.message, fault.data)
 
     def _receive_batch(self, batch: Batch) -> None:
         if not self.conversation.batches:
@@ -207,13 +226,9 @@ class ServerSession:
             error = create_error_response(None, code, message, msgspec.UNSET if data is None else data)
             self._send(msgspec.structs.replace(error, id=id))
 
-    def refuse(self, id: bytes, refusal: Refusal) -> None:
-        """Answer a request with the error of a refusal."""
-        self.fail(id, refusal.code, refusal.message, refusal.data)
-
     def tell_changed(self, offer: Offer) -> None:
         """Tell the client that a list has changed; changes of one moment are told once."""
-        if self.conversation.revision is None or self.transport.closed:
+        if self.transport.closed:
             return
         if not self._changed:
             self.loop.call_soon(self._tell_all_changed)
@@ -221,6 +236,8 @@ class ServerSession:
 
     def tell_updated(self, uri: str) -> None:
         """Tell the client that a resource has changed, if it wants to hear of it."""
+        for exchange in self._listeners():
+            exchange.tell_of("notifications/resources/updated", uri)
         if uri in self.subscriptions:
             params = encode_value(ResourceUpdatedParams(uri))
             self.caller.tell(Notification("notifications/resources/updated", params))
@@ -233,8 +250,15 @@ class ServerSession:
 
     def _tell_all_changed(self) -> None:
         for method in sorted(self._changed):
-            self.caller.tell(Notification(method))
+            for exchange in self._listeners():
+                exchange.tell_of(method)
+            if self.conversation.revision is not None:
+                self.caller.tell(Notification(method))
         self._changed.clear()
+
+    def _listeners(self) -> list[StatelessExchange]:
+        """The subscriptions of the stateless era that are open."""
+        return [each for each in self.running.exchanges if isinstance(each, StatelessExchange)]
 
     def _send(self, reply: Response | ErrorResponse) -> None:
         """Send the one answer of a request, with those of its batch if it came in one."""
@@ -252,73 +276,17 @@ class ServerSession:
         if replies and not self.transport.closed:
             self.transport.post(Batch(tuple(replies)), related=replies[0].id)
 
-    # Handlers.
-
-    def run_handler(self, request: Request, meta: bytes, served: Served, arguments: Any) -> None:
-        """Run the handler that serves a request and answer with what comes of it."""
-        exchange = Exchange(self, request.id, meta)
-        how = served.handler.how
-        if how is How.TASK:
-            self._running.start(exchange, self._run_task(exchange, served, arguments))
-        elif how is How.INLINE:
-            self._run_inline(exchange, served, arguments)
-        else:
-            self._running.start(exchange, self._run_thread(exchange, served, arguments))
-
-    def _run_inline(self, exchange: Exchange, served: Served, arguments: Any) -> None:
-        try:
-            output = served.handler.call(arguments, lambda: Context(exchange))
-            self._finish_call(exchange, served, output)
-        except BaseException as error:  # noqa: BLE001 sorted out there
-            self._fail_call(exchange, served, error)
-
-    async def _run_task(self, exchange: Exchange, served: Served, arguments: Any) -> None:
-        try:
-            output = await served.handler.call(arguments, lambda: Context(exchange))
-            self._finish_call(exchange, served, output)
-        except BaseException as error:  # noqa: BLE001 sorted out there
-            self._fail_call(exchange, served, error)
-
-    async def _run_thread(self, exchange: Exchange, served: Served, arguments: Any) -> None:
-        call = partial(served.handler.call, arguments, lambda: Context(exchange))
-        try:
-            output = await self.loop.run_in_executor(self._threads, call)
-            self._finish_call(exchange, served, output)
-        except BaseException as error:  # noqa: BLE001 sorted out there
-            self._fail_call(exchange, served, error)
-
-    def _finish_call(self, exchange: Exchange, served: Served, output: Any) -> None:
-        result = served.encode(output, self.conversation.revision or MCP_LATEST_PROTOCOL_VERSION)
-        self._running.forget(exchange)
-        if not exchange.cancelled:  # its id may be in use again
-            self.reply(exchange.id, result)
-
-    def _fail_call(self, exchange: Exchange, served: Served, error: BaseException) -> None:
-        """Sort out why a handler did not return."""
-        self._running.forget(exchange)
-        if isinstance(error, SystemExit | KeyboardInterrupt):
-            # The program wants to end, and does so in order.
-            self._exit = error
-            self._finish(0.0)
-        if exchange.cancelled:
-            return  # its id may be in use again
-        label = served.label
-        if error is self._exit:
-            self.fail(exchange.id, JsonRpcErrorCode.InternalError, f"{label} ended the server")
-        elif self._finishing is not None and isinstance(error, asyncio.CancelledError | GeneratorExit):
-            reason = f"the call of {label} was cancelled by the server"
-            self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
-        elif (result := served.encode_failure(error)) is not None:
-            _log.info("%s failed", label, exc_info=error)
-            self.reply(exchange.id, result)
-        elif isinstance(error, Refusal):
-            self.refuse(exchange.id, error)
-        else:
-            _log.info("%s failed", label, exc_info=error)
-            reason = f"Error in {label}: {describe(error)}"
-            self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
-
     # The end.
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the conversation is about to end."""
+        return self._finishing is not None
+
+    def end_by(self, error: BaseException) -> None:
+        """The program wants to end: a handler raised `SystemExit` or `KeyboardInterrupt`."""
+        self._exit = error
+        self._finish(0.0)
 
     def _on_end(self) -> None:
         self.caller.end(TransportClosed("the client sends no more, so it cannot answer"))
@@ -337,11 +305,15 @@ class ServerSession:
         """Let running handlers end, for so long; then cancel them; then leave what is stuck behind."""
         try:
             await self._drain(grace)
-            for task in self._running.tasks:
+            for exchange in self._listeners():
+                if exchange.listens_to is not None:
+                    exchange.end_listening()
+                    self.running.forget(exchange)
+            for task in self.running.tasks:
                 task.cancel("the server is ending")
             await self._wait_for_handlers(self.limits.shutdown_seconds / 2)
-            for exchange in self._running.exchanges:
-                self._running.forget(exchange)
+            for exchange in self.running.exchanges:
+                self.running.forget(exchange)
                 reason = "the server ended before this call did"
                 self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
             await self.transport.close()
@@ -358,11 +330,11 @@ class ServerSession:
             wait.cancel()
 
     async def _wait_for_handlers(self, seconds: float) -> None:
-        handlers = self._running.tasks
+        handlers = self.running.tasks
         if handlers:
             await asyncio.wait(handlers, timeout=seconds)
 
     def _on_close(self, error: AnywireError | None) -> None:
         self.caller.close(error or TransportClosed("the connection to the client is closed"))
-        self._running.cancel_all("the connection is closed")
+        self.running.cancel_all("the connection is closed")
         self._finish(0.0)

@@ -8,7 +8,8 @@ from typing import Any, TypedDict
 import msgspec
 from msgspec import UNSET, Raw
 
-from anywire.errors import Refusal
+from anywire.errors import ConfigError
+from anywire.protocol.http.mirrored import Mirror, MirrorFault, read_mirrors
 from anywire.protocol.types.icons import Icon
 from anywire.protocol.types.tools import Tool
 from anywire.server.handler import Handler, check_options, make_handler
@@ -43,6 +44,8 @@ class RegisteredTool(msgspec.Struct, frozen=True):
     plan: OutputPlan
     #: Checks the arguments against a schema of the author's own; None: the signature says it all.
     validator: Validator | None = None
+    #: The arguments that headers repeat over HTTP.
+    mirrors: tuple[Mirror, ...] = ()
 
     @property
     def label(self) -> str:
@@ -64,9 +67,7 @@ class RegisteredTool(msgspec.Struct, frozen=True):
         return encode_output(output, self.plan, revision)
 
     def encode_failure(self, error: BaseException) -> bytes | None:
-        """A call that failed is a result that says so; only a `Refusal` is an error of the request."""
-        if isinstance(error, Refusal):
-            return None
+        """A call that failed is a result that says so."""
         return encode_failure(f"Error in {self.label}: {describe(error)}")
 
 
@@ -87,4 +88,9 @@ def register_tool(function: Callable[..., Any], options: ToolOptions) -> Registe
         icons=options.get("icons") or UNSET,
         meta=options.get("meta") or UNSET,
     )
-    return RegisteredTool(listing, handler, plan, None if own_schema is None else make_validator(own_schema))
+    validator = None if own_schema is None else make_validator(own_schema)
+    try:
+        mirrors = read_mirrors(listing.input_schema)
+    except MirrorFault as error:
+        raise ConfigError(f"tool {handler.name}: {error}") from error
+    return RegisteredTool(listing, handler, plan, validator, tuple(mirrors))

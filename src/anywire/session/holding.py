@@ -12,7 +12,7 @@ from types import MethodType
 from typing import Any, ParamSpec
 from weakref import WeakMethod
 
-from anywire.transport.contract import Transport
+from anywire.transport.contract import Transport, ignore
 
 __all__ = ("let_go", "weakly")
 
@@ -34,10 +34,14 @@ def weakly(method: Callable[P, Any]) -> Callable[P, None]:
     return call
 
 
-def let_go(loop: asyncio.AbstractEventLoop, transport: Transport) -> None:
-    """Close a transport whose user is gone, from whichever thread that is found out in."""
+def let_go(loop: asyncio.AbstractEventLoop, transport: Transport, stop: Callable[[], None] = ignore) -> None:
+    """Close a transport whose user is gone, from whichever thread that is found out in.
+
+    `stop` is called before, on the loop: it ends what runs for that user.
+    """
 
     def close() -> None:
+        stop()
         task = loop.create_task(transport.close())
         _closing.add(task)
         task.add_done_callback(_closing.discard)

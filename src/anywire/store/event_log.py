@@ -20,7 +20,7 @@ __all__ = ("EventLog", "LoggedEvent", "MemoryEventLog", "stream_of")
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,14}")
 
 
-class LoggedEvent(msgspec.Struct, frozen=True):
+class LoggedEvent(msgspec.Struct, frozen=True, gc=False):
     """One event: its id, the stream it belongs to, and its data (a JSON text; empty: priming)."""
 
     id: str

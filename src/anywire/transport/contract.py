@@ -44,6 +44,9 @@ class Callbacks:
         self.on_error: Callable[[Fault | AnywireError], None] = ignore
         #: The request of that raw id was sent in vain: it cannot have an answer any more.
         self.on_failed: Callable[[bytes, AnywireError], None] = ignore
+        #: The peer had lost the conversation, and the handshake was done again: nothing that was set or
+        #: asked in it before is known to the peer any more.  What is sent from now on belongs to the new one.
+        self.on_reopened: Callable[[], None] = ignore
         #: The peer will send no more; what is owed to it can still be sent.  At most once.
         self.on_end: Callable[[], None] = ignore
         #: The transport is closed; the error says why when it was not in order.  Exactly once.

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Final, TypeAlias
 
 import msgspec
@@ -20,6 +22,7 @@ from anywire.errors import (
     HttpStatusError,
     LimitExceeded,
     LocalProtocolError,
+    TransportBroken,
     TransportError,
 )
 from anywire.protocol.http.client import (
@@ -38,6 +41,8 @@ from anywire.transport.redact import without_secrets
 from anywire.wire.limits import Limits
 
 __all__ = ("SHOWN_BYTES", "HttpCalls", "HttpSession", "TokenHook")
+
+_log = logging.getLogger("anywire.http")
 
 #: Called before each request; returns headers for it alone, such as a fresh token.
 TokenHook: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
@@ -81,6 +86,7 @@ class HttpCalls:
         #: Makes what sends them.
         self.make_exchange = make_exchange
         self._exchange: Exchange | None = None
+        self._usual: tuple[HttpSession, dict[str, str]] | None = None
         self._limits = limits
 
     def start(self) -> None:
@@ -94,12 +100,18 @@ class HttpCalls:
             await self._exchange.close()
 
     @property
+    def exchange(self) -> Exchange:
+        """What sends the requests.  Raises `LocalProtocolError` before the start."""
+        if self._exchange is None:
+            raise LocalProtocolError("the transport has not been started")
+        return self._exchange
+
+    @property
     def started(self) -> bool:
         """Whether anything can be sent."""
         return self._exchange is not None
 
-    @asynccontextmanager
-    async def open(
+    def open(
         self,
         method: str,
         purpose: Purpose,
@@ -108,33 +120,28 @@ class HttpCalls:
         session: HttpSession = NO_SESSION,
         last_event_id: str = "",
         url: str | None = None,
-    ) -> AsyncGenerator[tuple[HttpResponse, Reading], None]:
+    ) -> AbstractAsyncContextManager[tuple[HttpResponse, Reading]]:
         """Send a request, following redirects on the same origin; `url` is another than the usual one."""
-        if self._exchange is None:
-            raise LocalProtocolError("the transport has not been started")
+        url = url or self.url
+        return _Call(self, method, purpose, body, session=session, last_event_id=last_event_id, url=url)
+
+    async def headers_of(self, purpose: Purpose, session: HttpSession, last_event_id: str) -> dict[str, str]:
+        """Return all headers of a request; those of requests in one session are mostly the same."""
+        usual = purpose is Purpose.REQUEST and self.hook is None
+        if usual and self._usual is not None and self._usual[0] is session:
+            return self._usual[1]
+        given: Mapping[str, str] = {} if self.hook is None else await self._ask_hook(self.hook)
         protocol = request_headers(
             purpose, session_id=session.id, revision=session.revision, last_event_id=last_event_id
         )
-        headers = merge_headers(self.headers, await self._ask_hook(), protocol)
-        url, followed = url or self.url, 0
-        while True:
-            async with self._exchange.open(method, url, headers, body) as response:
-                had_session = session.id is not None
-                reading = read_head(purpose, response.status, response.headers, had_session=had_session)
-                if reading is not Reading.REDIRECT:
-                    yield response, reading
-                    return
-                location = response.headers.get("location")
-                target = redirect_target(url, location, followed=followed)
-                if target is None:
-                    raise self._refused_redirect(response, location)
-            url, followed = target, followed + 1
+        headers = merge_headers(self.headers, given, protocol)
+        if usual:
+            self._usual = session, headers
+        return headers
 
-    async def _ask_hook(self) -> Mapping[str, str]:
-        if self.hook is None:
-            return {}
+    async def _ask_hook(self, hook: TokenHook) -> Mapping[str, str]:
         try:
-            given: object = await self.hook()
+            given: object = await hook()
         except AnywireError:
             raise
         except Exception as error:  # a hook is the user's and may raise anything
@@ -147,16 +154,25 @@ class HttpCalls:
             reason = f"returned a {kind} that is no mapping of names to values, both text"
             raise ConfigError(f"{self.name}: the hook for headers {reason}") from None
 
-    def _refused_redirect(self, response: HttpResponse, location: str | None) -> HttpStatusError:
+    def refused_redirect(self, response: HttpResponse, location: str | None) -> HttpStatusError:
+        """Return the error for a redirect that is not followed."""
         content = media_type(response.headers.get("content-type"))
         reason = f"a redirect to {location}, which is not followed" if location else "a redirect to nowhere"
         return HttpStatusError(self.name, response.status, content, reason.encode("utf-8", "replace"))
+
+    def known(self, error: Exception) -> AnywireError:
+        """Return an error as one that a caller can expect."""
+        if isinstance(error, AnywireError):
+            return error
+        _log.error("%s: something went wrong", self.name, exc_info=error)
+        return TransportBroken(f"{self.name}: {type(error).__name__}: {error}")
 
     # Bodies.
 
     async def read(self, response: HttpResponse) -> bytes:
         """Return more of a body, empty at its end; not while reading is held."""
-        await self.gate.passed()
+        if self.gate.held:
+            await self.gate.passed()
         seconds = self._limits.stream_idle_seconds
         if seconds == math.inf:
             return await response.read()
@@ -183,3 +199,51 @@ class HttpCalls:
                     start += chunk
         content = media_type(response.headers.get("content-type"))
         return HttpStatusError(self.name, response.status, content, start[:SHOWN_BYTES])
+
+
+class _Call:
+    """One request and where redirects lead: the response and its reading while the block lasts."""
+
+    _open: AbstractAsyncContextManager[HttpResponse]
+
+    def __init__(
+        self,
+        calls: HttpCalls,
+        method: str,
+        purpose: Purpose,
+        body: bytes | None,
+        *,
+        session: HttpSession,
+        last_event_id: str,
+        url: str,
+    ) -> None:
+        self._calls = calls
+        self._method = method
+        self._purpose = purpose
+        self._body = body
+        self._session = session
+        self._last_event_id = last_event_id
+        self._url = url
+
+    async def __aenter__(self) -> tuple[HttpResponse, Reading]:
+        exchange, purpose, session = self._calls.exchange, self._purpose, self._session
+        headers = await self._calls.headers_of(purpose, session, self._last_event_id)
+        url, followed = self._url, 0
+        while True:
+            self._open = exchange.open(self._method, url, headers, self._body)
+            response = await self._open.__aenter__()
+            had_session = session.id is not None
+            reading = read_head(purpose, response.status, response.headers, had_session=had_session)
+            if reading is not Reading.REDIRECT:
+                return response, reading
+            location = response.headers.get("location")
+            await self._open.__aexit__(None, None, None)
+            target = redirect_target(url, location, followed=followed)
+            if target is None:
+                raise self._calls.refused_redirect(response, location)
+            url, followed = target, followed + 1
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._open.__aexit__(kind, error, trace)

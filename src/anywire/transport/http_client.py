@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -24,12 +23,11 @@ from anywire.errors import (
     HttpStatusError,
     LocalProtocolError,
     RemoteProtocolError,
-    TransportBroken,
     TransportClosed,
 )
 from anywire.protocol.retry import is_read_only
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
-from anywire.transport.http_calls import HttpCalls, TokenHook
+from anywire.transport.http_calls import HttpCalls, HttpSession, TokenHook
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
 from anywire.transport.http_handshake import INITIALIZED, Handshake
 from anywire.transport.http_listening import GeneralStream
@@ -55,8 +53,6 @@ if TYPE_CHECKING:
     from anywire.transport.sse_client import SseClientTransport
 
 __all__ = ("MAX_SSE_BYTES", "HttpClientTransport", "StreamableHttpClient", "StreamableHttpOptions")
-
-_log = logging.getLogger("anywire.http")
 
 #: The most that one event or one JSON body may hold for `StreamableHttpClient`; a longer one is
 #: reported and skipped.
@@ -96,7 +92,7 @@ class HttpClientTransport:
         self._general = GeneralStream(
             self.name, self._asker, self._receive, self._handshake.renew, self._lost_for_good, limits
         )
-        self._handshake.opened = self._general.open
+        self._handshake.opened = self._reopened
         self._handshake.given_up = self._lost_for_good
         self._asked: dict[bytes, asyncio.Task[None]] = {}
         self._expected: dict[bytes, Expected] = {}
@@ -144,7 +140,7 @@ class HttpClientTransport:
         if isinstance(message, Request):
             key = id_key(message.id)
             self._asked[key] = task
-            task.add_done_callback(lambda done: self._answered(key, done))
+            task.add_done_callback(partial(self._answered, key))
             return task
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
@@ -154,7 +150,8 @@ class HttpClientTransport:
         return task
 
     async def _send_in_turn(self, turn: Turn, message: Message | Batch, failed: _Failed) -> None:
-        await turn.come()
+        if not turn.has_come:
+            await turn.come()
         if self._old is not None:
             await self._send_to_old(self._old, message, failed)
         elif isinstance(message, Request):
@@ -192,7 +189,7 @@ class HttpClientTransport:
             if request.method != "initialize" or not await self._fall_back(error, request):
                 failed(request.id, error)
         except Exception as error:  # noqa: BLE001 nobody may wait in vain, whatever happened
-            failed(request.id, self._known(error))
+            failed(request.id, self._calls.known(error))
         else:
             assert expected.reply is not None
             self._receive(expected.reply)
@@ -208,7 +205,7 @@ class HttpClientTransport:
             await self._send_request(batch, expected, again=again)
         except Exception as error:  # noqa: BLE001 nobody may wait in vain, whatever happened
             for id in list(expected.missing.values()):
-                failed(id, self._known(error))
+                failed(id, self._calls.known(error))
 
     async def _send_request(self, message: Request | Batch, expected: Expected, *, again: bool) -> None:
         """Send what wants replies; once more when the session turns out to be gone.
@@ -230,13 +227,6 @@ class HttpClientTransport:
                 await self._handshake.renew(session)
                 expected.trouble = ""
         raise self._handshake.lost_again(expected.refusal)
-
-    def _known(self, error: Exception) -> AnywireError:
-        """Return an error as one that a caller can expect."""
-        if isinstance(error, AnywireError):
-            return error
-        _log.error("%s: something went wrong", self.name, exc_info=error)
-        return TransportBroken(f"{self.name}: {type(error).__name__}: {error}")
 
     async def _fall_back(self, error: HttpStatusError, request: Request) -> bool:
         """Where no POST is taken there may be an old server, which begins with a stream."""
@@ -263,7 +253,7 @@ class HttpClientTransport:
                 if not isinstance(message, Response | ErrorResponse):
                     await self._asker.tell(body, self._handshake.session)
         except Exception as error:  # noqa: BLE001 whatever happened, somebody must hear of it
-            failed(None, self._known(error))
+            failed(None, self._calls.known(error))
         else:
             if isinstance(message, Notification) and message.method == INITIALIZED:
                 self._general.open(self._handshake.session)
@@ -280,6 +270,11 @@ class HttpClientTransport:
         """Say what keeps the reply to a request from coming, empty where nothing is known of that."""
         expected = self._expected.get(key)
         return "" if expected is None else expected.trouble
+
+    def _reopened(self, session: HttpSession) -> None:
+        self._general.open(session)
+        if not self._over:
+            call_back(self.callbacks.on_reopened)
 
     def _receive(self, message: Message | Batch | Fault) -> None:
         if not isinstance(message, Fault):

@@ -11,9 +11,10 @@ import contextlib
 import io
 import os
 import socket
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import ModuleType
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from anywire._version import __version__
@@ -23,9 +24,10 @@ from anywire.transport.redact import without_secrets
 from anywire.wire.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     import aiohttp
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+    from multidict import CIMultiDictProxy
 
 __all__ = ("AiohttpExchange", "Exchange", "HttpResponse")
 
@@ -92,87 +94,79 @@ class AiohttpExchange:
         except ImportError as error:
             raise ConfigError("HTTP needs aiohttp: install anywire[http]") from error
         self._aiohttp = aiohttp
-        self._limits = limits
+        #: What aiohttp raises.
+        self.client_error = aiohttp.ClientError
+        #: The limits in force, and the loop that everything runs in.
+        self.limits = limits
+        self.loop = asyncio.get_running_loop()
         self._proxies: dict[str, str | None] = {}
         self._spoken_with: set[str] = set()
         self._last_used = 0.0
-        tracing = aiohttp.TraceConfig()
-        tracing.on_connection_create_end.append(self._connected)
-        tracing.on_connection_reuseconn.append(self._connected)
-        # How many there may be at once is the transport's business: some must never wait for others.
-        connector = _connector(aiohttp)
         self._session = aiohttp.ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_seconds),
+            connector=_connector(),
+            timeout=aiohttp.ClientTimeout(),  # none: a call has a clock of its own
             auto_decompress=True,
             cookie_jar=aiohttp.DummyCookieJar(),
             read_bufsize=256 * 1024,
             headers={"User-Agent": f"anywire/{__version__}"},
-            trace_configs=[tracing],
         )
 
-    async def _connected(self, session: object, context: Any, params: object) -> None:  # noqa: ANN401 of aiohttp
-        """The connection is there: from now on the first byte is waited for."""
-        deadline: asyncio.Timeout = context.trace_request_ctx
-        deadline.reschedule(asyncio.get_running_loop().time() + self._limits.first_byte_seconds)
-
-    @asynccontextmanager
-    async def open(
+    def open(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes | None
-    ) -> AsyncGenerator[HttpResponse, None]:
+    ) -> AbstractAsyncContextManager[HttpResponse]:
         """Send a request."""
-        where = f"{method} {without_secrets(url)}"
-        deadline = asyncio.timeout(None)
-        proxy, origin = self._proxy(where, url), _origin_of(url)
-        await self._notice_what_ended()
-        try:
-            async with deadline:
-                response = await self._session.request(
-                    method,
-                    url,
-                    headers=headers,
-                    data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
-                    allow_redirects=False,
-                    trace_request_ctx=deadline,
-                    proxy=proxy,
-                )
-        except Exception as error:
-            read = self._read_error(where, error, connected=deadline.when() is not None)
-            if origin.startswith("http:") and origin not in self._spoken_with and _is_no_http(error):
-                read.args = (f"{read}; if TLS is spoken there, the address begins with https://",)
-            raise read from error
-        self._spoken_with.add(origin)
-        async with response:
-            yield _AiohttpResponse(response, where, self._aiohttp)
+        return _AiohttpCall(self, method, url, headers, body)
 
-    async def _notice_what_ended(self) -> None:
-        """After a pause let the loop learn which kept connections are closed, before one is used again."""
-        now = asyncio.get_running_loop().time()
+    async def send(self, call: _AiohttpCall) -> aiohttp.ClientResponse:
+        """Send the request of a call and return the response as aiohttp has it."""
+        now = self.loop.time()
         if now - self._last_used > _PAUSE_SECONDS:
+            # After a pause the loop learns which kept connections are closed, before one is used again.
             await asyncio.sleep(0)  # now it asks the system ...
             await asyncio.sleep(0)  # ... and has acted on it
         self._last_used = now
+        origin = _origin_of(call.url)
+        proxy = self._proxies[origin] if origin in self._proxies else self._find_proxy(call, origin)
+        body, token = call.body, _calling.set(call)
+        try:
+            async with call.timer:
+                response = await self._session.request(
+                    call.method,
+                    call.url,
+                    headers=call.sent_headers,
+                    data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
+                    allow_redirects=False,
+                    proxy=proxy,
+                )
+        except Exception as error:
+            read = self._read_error(call, error)
+            if origin.startswith("http:") and origin not in self._spoken_with and _is_no_http(error):
+                read.args = (f"{read}; if TLS is spoken there, the address begins with https://",)
+            raise read from error
+        finally:
+            _calling.reset(token)
+        self._spoken_with.add(origin)
+        return response
 
-    def _proxy(self, where: str, url: str) -> str | None:
-        """Return the proxy for a URL, which is looked up once for each server."""
-        origin = _origin_of(url)
-        if origin not in self._proxies:
-            try:
-                self._proxies[origin] = proxy_for(url)
-            except ValueError as error:
-                raise ConfigError(f"{where}: this is no URL") from error
-            if origin.lower().startswith("https:"):
-                _check_certificates(where)
-        return self._proxies[origin]
+    def _find_proxy(self, call: _AiohttpCall, origin: str) -> str | None:
+        """Look up the proxy for a URL, once for each server.  Raises `ConfigError`."""
+        try:
+            proxy = proxy_for(call.url)
+        except ValueError as error:
+            raise ConfigError(f"{call.where}: this is no URL") from error
+        if origin.lower().startswith("https:"):
+            _check_certificates(call.where)
+        self._proxies[origin] = proxy
+        return proxy
 
-    def _read_error(self, where: str, error: Exception, *, connected: bool) -> Exception:
+    def _read_error(self, call: _AiohttpCall, error: Exception) -> Exception:
         """Tell what went wrong, and whether anything was sent."""
-        aiohttp = self._aiohttp
+        aiohttp, where, connected = self._aiohttp, call.where, call.connected
         match error:
-            case aiohttp.ConnectionTimeoutError():
-                return ConnectFailed(f"{where}: no connection within {self._limits.connect_seconds:g} s")
+            case TimeoutError() if not connected:
+                return ConnectFailed(f"{where}: no connection within {self.limits.connect_seconds:g} s")
             case TimeoutError():
-                seconds = self._limits.first_byte_seconds
+                seconds = self.limits.first_byte_seconds
                 return DeadlineExceeded(f"{where}: no first byte of an answer within {seconds:g} s")
             case aiohttp.InvalidURL():
                 return ConfigError(f"{where}: this is no URL")
@@ -189,19 +183,96 @@ class AiohttpExchange:
         await self._session.close()
 
 
-class _AiohttpResponse:
-    def __init__(self, response: aiohttp.ClientResponse, where: str, library: ModuleType) -> None:
-        self._response = response
-        self._where = where
-        self._library = library
-        self.status = response.status
-        self.headers = {name.lower(): value for name, value in response.headers.items()}
+class _AiohttpCall:
+    """One request: the response to it while the block lasts."""
+
+    _response: aiohttp.ClientResponse
+    status: int
+    headers: Mapping[str, str]
+    #: Whether there was a connection: from then on the request may have been sent.
+    connected: bool = False
+
+    def __init__(
+        self,
+        exchange: AiohttpExchange,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+    ) -> None:
+        self.method = method
+        self.url = url
+        self.sent_headers = headers
+        self.body = body
+        #: How long the request may still take: first until it has a connection.
+        self.timer = asyncio.timeout_at(exchange.loop.time() + exchange.limits.connect_seconds)
+        self._exchange = exchange
+
+    @property
+    def where(self) -> str:
+        """What the request is called in errors."""
+        return f"{self.method} {without_secrets(self.url)}"
+
+    def has_connection(self) -> None:
+        """From now on the first byte of the answer is waited for."""
+        self.connected = True
+        self.timer.reschedule(self._exchange.loop.time() + self._exchange.limits.first_byte_seconds)
+
+    async def __aenter__(self) -> _AiohttpCall:
+        self._response = await self._exchange.send(self)
+        self.status = self._response.status
+        self.headers = _Headers(self._response.headers)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._response.__aexit__(kind, error, trace)
 
     async def read(self) -> bytes:
         try:
             return await self._response.content.readany()
-        except (self._library.ClientError, OSError) as error:
-            raise TransportBroken(f"{self._where}: the answer was cut: {_describe(error)}") from error
+        except (self._exchange.client_error, OSError) as error:
+            raise TransportBroken(f"{self.where}: the answer was cut: {_describe(error)}") from error
+
+
+#: The call that the current task is making.
+_calling: ContextVar[_AiohttpCall] = ContextVar("anywire.http.calling")
+
+
+def _connector() -> aiohttp.TCPConnector:
+    """Return a connector that tells each call when it has its connection."""
+    import aiohttp
+
+    class Connector(aiohttp.TCPConnector):
+        async def connect(
+            self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+        ) -> Connection:
+            connection = await super().connect(req, traces, timeout)
+            _calling.get().has_connection()
+            return connection
+
+    # How many there may be at once is the transport's business: some must never wait for others.
+    try:
+        return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS, socket_factory=_open_socket)
+    except TypeError:  # before 3.12 a socket could not be had one's own way
+        return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS)
+
+
+class _Headers(Mapping[str, str]):
+    """Headers as a plain mapping under lower-case names: of one that occurs twice, the last."""
+
+    def __init__(self, raw: CIMultiDictProxy[str]) -> None:
+        self._raw = raw
+
+    def __getitem__(self, name: str) -> str:
+        return self._raw.getall(name)[-1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({name.lower(): None for name in self._raw})
+
+    def __len__(self) -> int:
+        return len({name.lower() for name in self._raw})
 
 
 def _was_closed_before(error: BaseException | None) -> bool:
@@ -211,13 +282,6 @@ def _was_closed_before(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-def _connector(library: ModuleType) -> aiohttp.TCPConnector:
-    try:
-        return library.TCPConnector(limit=0, keepalive_timeout=_KEEP_SECONDS, socket_factory=_open_socket)
-    except TypeError:  # before 3.12 a socket could not be had one's own way
-        return library.TCPConnector(limit=0, keepalive_timeout=_KEEP_SECONDS)
 
 
 def _open_socket(address: tuple[Any, ...]) -> socket.socket:

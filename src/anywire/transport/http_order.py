@@ -8,6 +8,7 @@ nothing else: each of them is known by its id.
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from anywire.transport.http_handshake import INITIALIZED
 from anywire.wire.message import Batch, Message, Notification, Request
@@ -26,6 +27,11 @@ class Turn:
         self._wanted = wanted
         self._seconds = seconds
 
+    @property
+    def has_come(self) -> bool:
+        """Whether nothing need be waited for."""
+        return not self._needed and not self._wanted
+
     async def come(self) -> None:
         """Wait until it is this message's turn."""
         needed = [task for task in self._needed if not task.done()]
@@ -34,6 +40,9 @@ class Turn:
         wanted = [task for task in self._wanted if not task.done()]
         if wanted:
             await asyncio.wait(wanted, timeout=self._seconds)
+
+
+_AT_ONCE: Final = Turn([], [], 0.0)
 
 
 class Order:
@@ -48,11 +57,13 @@ class Order:
     def turn(self, message: Message | Batch) -> Turn:
         """Return what a message must wait for that is sent now."""
         if _opens(message):
-            return Turn([], [], 0.0)
+            return _AT_ONCE
         note = self._last_note if _is_note(message) else None
-        needed = [task for task in (self._opening, note) if task is not None]
-        wanted = [self._initialized] if self._initialized is not None and not _is_cancel(message) else []
-        return Turn(needed, wanted, self._seconds)
+        needed = [task for task in (self._opening, note) if task is not None and not task.done()]
+        initialized = self._initialized
+        is_wanted = initialized is not None and not initialized.done() and not _is_cancel(message)
+        wanted = [initialized] if initialized is not None and is_wanted else []
+        return Turn(needed, wanted, self._seconds) if needed or wanted else _AT_ONCE
 
     def enter(self, message: Message | Batch, task: Task) -> None:
         """Note that a message is being sent, in that task."""

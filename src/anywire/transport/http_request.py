@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
-from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -153,17 +154,22 @@ class Asker:
         self._calls = calls
         self._limits = limits
 
-    async def ask(self, expected: Expected, body: bytes, session: HttpSession) -> bool:
+    def ask(self, expected: Expected, body: bytes, session: HttpSession) -> Coroutine[Any, Any, bool]:
         """Send what wants replies, and hand them to `expected`.
 
         False: it was refused as if the session were gone, see `expected.refusal`.  Raises a
         `TransportError`, `ProtocolError` or `DeadlineExceeded` when there is no reply.
         """
-        what = f"{self._calls.name}: the answer was not complete"
-        async with (
-            bounded(self._limits.answer_seconds, what),
-            self._calls.open("POST", Purpose.REQUEST, body, session=session) as (response, reading),
-        ):
+        answer = self._ask(expected, body, session)
+        seconds = self._limits.answer_seconds
+        return answer if seconds == math.inf else self._in_time(answer, seconds)
+
+    async def _in_time(self, answer: Coroutine[Any, Any, bool], seconds: float) -> bool:
+        async with bounded(seconds, f"{self._calls.name}: the answer was not complete"):
+            return await answer
+
+    async def _ask(self, expected: Expected, body: bytes, session: HttpSession) -> bool:
+        async with self._calls.open("POST", Purpose.REQUEST, body, session=session) as (response, reading):
             expected.session_id = response.headers.get("mcp-session-id") or None
             if reading is Reading.SESSION_GONE:
                 return await self._read_refusal(response, expected)

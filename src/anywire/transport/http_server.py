@@ -10,29 +10,36 @@ Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
+from types import coroutine
+from typing import Any, Final
 
 from anywire.protocol.http.guard import Guard
-from anywire.protocol.http.media import JSON
 from anywire.protocol.http.server import (
+    POST_HEADERS,
     AnswerNow,
     Deliver,
     EndSession,
-    Head,
     OpenSession,
     OpenStream,
+    PostVerdict,
     ReadBody,
     Reject,
     check_head,
     held,
     id_in_flight,
     naming,
-    read_elsewhere,
     read_post,
     too_many_sessions,
     unknown_event,
     unknown_session,
+)
+from anywire.protocol.http.stateless import (
+    StatelessFace,
+    check_call,
+    is_stateless,
+    refuse_handshake,
+    status_of,
 )
 from anywire.transport.asgi import (
     ClientGone,
@@ -40,24 +47,33 @@ from anywire.transport.asgi import (
     Receive,
     Scope,
     Send,
-    Wire,
-    ending_politely,
     follow_lifespan,
-    read_head_of,
+    head_from,
+    headers_of,
+    path_of,
+    text_of,
 )
-from anywire.transport.contract import Accept
+from anywire.transport.contract import Accept, Transport
+from anywire.transport.http_call import HttpCallTransport
+from anywire.transport.http_sending import StreamWire
 from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.http_sessions import HttpSessions
 from anywire.transport.http_stream import OutgoingStream
-from anywire.wire.codec import encode
-from anywire.wire.event_stream import encode_comment, encode_event
+from anywire.wire.codec import decode, encode
+from anywire.wire.event_stream import encode_comment
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Message
+from anywire.wire.message import Batch, Fault, Message, Request
 
 __all__ = ("HttpListener",)
 
 #: A body of this size may be a cancellation, which waits for nothing.
-_SMALL_BYTES = 4096
+_SMALL_BYTES: Final = 4096
+_POST_HEADERS: Final = tuple(name.encode() for name in POST_HEADERS)
+#: Different heads of POSTs that are remembered at once, and how large one may be.
+_HEADS: Final = 256
+_HEAD_BYTES: Final = 2048
+#: Turns of the loop after which the reply of a handler that does not wait is there.
+_TURNS: Final = 2
 
 
 class HttpListener:
@@ -74,13 +90,17 @@ class HttpListener:
         *,
         guard: Guard | None = None,
         path: str | None = None,
+        stateless: StatelessFace | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._accept = accept
         self._serves = serves
+        #: What is served of the stateless era; None: nothing.
+        self.stateless = stateless
         self._guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
         self._limits = limits
+        self._heads: dict[tuple[bytes | None, ...], ReadBody] = {}
         #: The sessions that live.
         self.sessions = HttpSessions(limits)
 
@@ -93,26 +113,51 @@ class HttpListener:
         """Answer one request, or follow the lifespan of the process."""
         if scope["type"] == "lifespan":
             await follow_lifespan(receive, send, self.sessions.open, self.close)
-        elif scope["type"] == "http":
-            await _Exchange(self, receive, send).answer(scope)
-        else:
+            return
+        if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
+            return
+        exchange = _Exchange(self, receive, send)
+        try:
+            await exchange.answer(scope)
+        except ClientGone:
+            pass  # an everyday thing, and nobody is there to be told anything
+        finally:
+            exchange.stop_watching()
 
     def is_here(self, path: str) -> bool:
         """Say whether a path is the one that is served."""
-        return self._path is None or (path.rstrip("/") or "/") == (self._path.rstrip("/") or "/")
+        here = self._path
+        return here is None or path == here or (path.rstrip("/") or "/") == (here.rstrip("/") or "/")
 
-    def check(self, head: Head) -> Reject | ReadBody | OpenStream | EndSession:
+    def check(self, method: str, headers: dict[bytes, bytes]) -> Reject | ReadBody | OpenStream | EndSession:
         """Decide what can be decided without the body."""
-        return check_head(head, self._guard)
+        if method != "POST":
+            return check_head(head_from(method, headers.items()), self._guard)
+        telling = tuple(map(headers.get, _POST_HEADERS))
+        known = self._heads.get(telling)
+        if known is not None:
+            return known
+        # What is decided from no other header is the same for all POSTs that have these.
+        head = [
+            (name, value) for name, value in zip(_POST_HEADERS, telling, strict=True) if value is not None
+        ]
+        verdict = check_head(head_from(method, head), self._guard)
+        if isinstance(verdict, ReadBody) and sum(len(value) for _, value in head) <= _HEAD_BYTES:
+            if len(self._heads) >= _HEADS:
+                self._heads.clear()
+            self._heads[telling] = verdict
+        return verdict
 
-    def read(self, head: Head, body: bytes) -> Reject | OpenSession | Deliver | AnswerNow:
-        """Decide what a body means."""
-        return read_post(head, body, serves=self._serves, limits=self._limits)
+    def read(self, head: ReadBody, session_id: str, message: Message | Batch | Fault) -> PostVerdict:
+        """Decide what a message of the handshake era means."""
+        if self.stateless is not None and self.stateless.alone:
+            return refuse_handshake(message)
+        return read_post(head, session_id, message, self._serves)
 
-    def accept(self, session: HttpServerTransport) -> None:
-        """Hand a new session to whoever serves it."""
-        self._accept(session)
+    def accept(self, transport: Transport) -> None:
+        """Hand a new session, or a request that stands for itself, to whoever serves it."""
+        self._accept(transport)
 
     @property
     def limits(self) -> Limits:
@@ -120,191 +165,213 @@ class HttpListener:
         return self._limits
 
 
-class _Exchange:
+class _Exchange(StreamWire):
     """One HTTP request and its response."""
 
     def __init__(self, listener: HttpListener, receive: Receive, send: Send) -> None:
+        super().__init__(receive, send, listener.limits)
         self._listener = listener
-        self._limits = listener.limits
-        self._wire = Wire(receive, send)
-        self._watcher: asyncio.Task[None] | None = None
 
-    async def answer(self, scope: Scope) -> None:
-        """Answer the request; returns when the response is complete or the client has gone."""
-        try:
-            await self._answer(scope)
-        except ClientGone:
-            pass  # an everyday thing, and nobody is there to be told anything
-        finally:
-            if self._watcher is not None:
-                self._watcher.cancel()
+    def answer(self, scope: Scope) -> Coroutine[Any, Any, None]:
+        """Answer the request; returns when the response is complete.  Raises `ClientGone`."""
+        if not self._listener.is_here(path_of(scope)):
+            return self.respond(404)
+        headers = headers_of(scope)
+        verdict = self._listener.check(scope["method"], headers)
+        if isinstance(verdict, ReadBody):
+            return self._post(verdict, headers)
+        return self._without_body(verdict)
 
-    async def _answer(self, scope: Scope) -> None:
-        path, head = read_head_of(scope)
-        if not self._listener.is_here(path):
-            await self._wire.respond(404)
-            return
-        verdict = self._listener.check(head)
+    async def _without_body(self, verdict: Reject | OpenStream | EndSession) -> None:
         match verdict:
             case Reject():
-                await self._wire.reject(verdict)
-            case ReadBody():
-                await self._post(head, verdict)
+                await self.reject(verdict)
             case OpenStream():
                 await self._get(verdict)
             case EndSession():
                 found = self._listener.sessions.end(verdict.session_id)
-                await (self._wire.respond(204) if found else self._wire.reject(unknown_session()))
+                await (self.respond(204) if found else self.reject(unknown_session()))
 
-    async def _post(self, head: Head, shapes: ReadBody) -> None:
-        session = self._listener.sessions.find(head.session_id) if head.session_id else None
-        if session is not None and not self._may_be_cancel(head) and not await self._pass(session):
+    async def _post(self, head: ReadBody, headers: dict[bytes, bytes]) -> None:
+        listener = self._listener
+        session_id = headers.get(b"mcp-session-id", b"").decode("latin-1").strip()
+        session = listener.sessions.find(session_id) if session_id else None
+        length = headers.get(b"content-length", b"")
+        if session is not None and session.gate.held and not await self._pass(session, length):
             return  # before the body is read: what is not read is not kept
-        body = await self._wire.body(head, self._limits.body_bytes)
+        body = await self.body(length, self._limits.body_bytes)
         if body is None:
             return
-        verdict = self._listener.read(head, body)
+        message = decode(body, self._limits)
+        if listener.stateless is not None and is_stateless(
+            text_of(headers, b"mcp-protocol-version"), message
+        ):
+            assert not isinstance(message, Batch | Fault)
+            await self._call(message, head, headers, listener.stateless)
+            return
+        verdict = listener.read(head, session_id, message)
         match verdict:
-            case Reject():
-                await self._wire.reject(verdict)
-            case AnswerNow():
-                await self._wire.respond(200, encode(verdict.error), JSON)
-            case OpenSession():
-                await self._open(verdict, shapes)
             case Deliver():
-                await self._deliver(verdict, shapes)
+                await self._deliver(session, verdict, head)
+            case Reject():
+                await self.reject(verdict)
+            case AnswerNow():
+                await self.respond_json(encode(verdict.error))
+            case OpenSession():
+                await self._open(verdict, head)
 
-    async def _open(self, verdict: OpenSession, shapes: ReadBody) -> None:
+    async def _call(
+        self, message: Message, head: ReadBody, headers: dict[bytes, bytes], face: StatelessFace
+    ) -> None:
+        """Answer a request that stands for itself: when its client goes, nobody wants the reply."""
+        refused = check_call(head_from("POST", headers.items()).headers, message, face)
+        if refused is not None:
+            await self.reject(refused)
+            return
+        if not isinstance(message, Request):
+            await self.respond(202)  # a notification, of which this era has none over HTTP
+            return
+        call = HttpCallTransport(message, self._limits)
+        ticket = call.stream.begin_reading()
+        try:
+            self._listener.accept(call)
+            for _ in range(_TURNS):
+                await _one_turn()
+            if not call.stream.ended:
+                await self._shape(call.stream, ticket, head)
+            reply = call.reply
+            if reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
+                await self.respond_json(encode(reply), status_of(reply))
+                return
+            self.watch(call.stream, ticket)
+            await self.send_stream(call.stream, ticket, encode_comment())
+        finally:
+            call.end(gone=call.reply is None)
+
+    async def _open(self, verdict: OpenSession, head: ReadBody) -> None:
         session = self._listener.sessions.create()
         if session is None:
-            await self._wire.reject(naming(too_many_sessions(), verdict.request))
+            await self.reject(naming(too_many_sessions(), verdict.request))
             return
         self._listener.accept(session)
-        await self._reply(session, verdict.request, shapes, [(b"mcp-session-id", session.id.encode())])
+        await self._reply(session, verdict.request, head, [(b"mcp-session-id", session.id.encode())])
 
-    def _may_be_cancel(self, head: Head) -> bool:
-        """Whether a body is small enough to be read before it is known whether its message must wait."""
-        length = head.headers.get("content-length", "")
-        return length.isascii() and length.isdigit() and len(length) < 5 and int(length) <= _SMALL_BYTES
-
-    async def _pass(self, session: HttpServerTransport, message: Message | Batch | None = None) -> bool:
+    async def _pass(self, session: HttpServerTransport, length: bytes) -> bool:
         """Wait while a session takes nothing, for so long as a client may be kept waiting.
 
-        A cancellation of what is unanswered does not wait: it may be what ends the waiting.
+        What is small may be a cancellation, which does not wait: it is read first.
         """
-        if message is not None and session.is_withdrawn_by(message):
+        if length.isdigit() and len(length) < 5 and int(length) <= _SMALL_BYTES:
             return True
-        if await session.gate.passed_within(self._limits.held_seconds):
+        if await session.gate.passed_within(self._limits.gate_seconds):
             return True
-        await self._wire.reject(held() if message is None else naming(held(), message))
+        await self.reject(held())
         return False
 
-    async def _deliver(self, verdict: Deliver, shapes: ReadBody) -> None:
-        session = self._listener.sessions.find(verdict.session_id)
-        if session is not None and session.gate.held and not await self._pass(session, verdict.message):
-            return
-        if session is None or session.closed:  # which it may be after a wait
-            await self._wire.reject(unknown_session())
-            return
-        taken = session.in_flight(verdict.message)
-        if taken is not None:
-            await self._wire.respond(200, encode(id_in_flight(taken).error), JSON)
-            return
+    def _deliver(
+        self, session: HttpServerTransport | None, verdict: Deliver, head: ReadBody
+    ) -> Coroutine[Any, Any, None]:
+        if session is None or session.closed:
+            return self.reject(unknown_session())
+        if session.gate.held and not session.is_withdrawn_by(verdict.message):
+            return self._deliver_later(session, verdict, head)
         if verdict.replies:
-            await self._reply(session, verdict.message, shapes, [])
+            return self._reply(session, verdict.message, head)
+        session.deliver(verdict.message, None)
+        return self.respond(202)
+
+    async def _deliver_later(self, session: HttpServerTransport, verdict: Deliver, head: ReadBody) -> None:
+        """Deliver when the session takes messages again; what cancels something unanswered never waits."""
+        if await session.gate.passed_within(self._limits.gate_seconds):
+            await self._deliver(session, verdict, head)
         else:
-            session.deliver(verdict.message, None)
-            await self._wire.respond(202)
+            await self.reject(naming(held(), verdict.message))
 
     async def _reply(
-        self, session: HttpServerTransport, message: Message | Batch, shapes: ReadBody, headers: Headers
+        self,
+        session: HttpServerTransport,
+        message: Message | Batch,
+        head: ReadBody,
+        headers: Headers | None = None,
     ) -> None:
         """Answer a POST: one JSON text, or an event stream when something must precede the reply."""
         stream = session.open_post(message)
-        with self._reading(session, stream) as ticket:  # before anybody writes, who would not be held
+        if isinstance(stream, bytes):
+            await self.respond_json(encode(id_in_flight(stream).error))
+            return
+        stream.comes_back = head.stream and head.prime
+        ticket = stream.begin_reading()  # before anybody writes, who would not be held
+        try:
             session.deliver(message, stream)
             if not stream.ended:
-                await asyncio.sleep(0)  # a handler that does not wait is done by now
-            if not stream.ended and not await self._decided(stream, ticket, shapes):
-                await self._wire.reject(naming(read_elsewhere(), message))
-            elif stream.cancelled and stream.ended:
-                await self._wire.respond(202, headers=headers)
-            elif shapes.json and (not shapes.stream or (stream.ended and len(stream) <= 1)):
-                await self._respond_last(stream, ticket, headers)
+                await _one_turn()  # a handler that does not wait is done by then
+                if not stream.ended:
+                    await self._shape(stream, ticket, head)
+            if stream.ended and not stream.replied:
+                await self.respond(202, headers)  # it was cancelled, and wants no reply
+            elif stream.ended and head.json and (len(stream) == 1 or not head.stream):
+                await self._last(stream, ticket, headers)
             else:
-                await self._stream(stream, ticket, headers, prime=shapes.prime)
+                await self._stream(session, stream, ticket, headers, prime=head.prime)
+        finally:
+            session.let_go(stream, ticket)
+            self._listener.sessions.touch(session)
 
-    async def _decided(self, stream: OutgoingStream, ticket: int, shapes: ReadBody) -> bool:
-        """Wait until the shape of the answer is clear; say whether it is still wanted here."""
-        self._watch(stream, ticket)
-        if not shapes.stream:
-            return await stream.until_ended(ticket)
-        return await stream.wait(ticket, self._limits.stream_open_seconds)
-
-    async def _respond_last(self, stream: OutgoingStream, ticket: int, headers: Headers) -> None:
-        """Answer with the reply alone; what belonged to the request before it is left out."""
-        event = stream.take(ticket)
-        while len(stream):
-            event = stream.take(ticket)
-        if event is None:
-            await self._wire.reject(read_elsewhere())
+    async def _shape(self, stream: OutgoingStream, ticket: int, head: ReadBody) -> None:
+        """Wait until the shape of the answer is clear."""
+        self.watch(stream, ticket)
+        if head.stream:
+            wanted = await stream.wait(ticket, self._limits.stream_open_seconds)
         else:
-            await self._wire.respond(200, event.data, JSON, headers)
+            wanted = await stream.until_ended(ticket)
+        if not wanted:
+            raise ClientGone  # no other reader can know of a stream that has not begun
+
+    async def _last(self, stream: OutgoingStream, ticket: int, headers: Headers | None) -> None:
+        """Answer with the reply alone; what belonged to the request before it is left out."""
+        reply = stream.take_last(ticket)
+        if reply is None:
+            raise ClientGone  # nobody else could have taken it
+        await self.respond_json(reply, 200, headers)
 
     async def _get(self, verdict: OpenStream) -> None:
         session = self._listener.sessions.find(verdict.session_id)
         if session is None:
-            await self._wire.reject(unknown_session())
+            await self.reject(unknown_session())
             return
         last = verdict.last_event_id
         stream = session.resume(last) if last else session.general()
         if stream is None:
-            await self._wire.reject(unknown_event(last or ""))
+            await self.reject(unknown_event(last or ""))
             return
-        with self._reading(session, stream) as ticket:
-            await self._stream(stream, ticket, [], prime=verdict.prime and not last)
+        ticket = stream.begin_reading()
+        try:
+            await self._stream(session, stream, ticket, None, prime=verdict.prime and not last)
+        finally:
+            session.let_go(stream, ticket)
+            self._listener.sessions.touch(session)
 
-    async def _stream(self, stream: OutgoingStream, ticket: int, headers: Headers, *, prime: bool) -> None:
-        """Send a stream's events until it ends, another reader takes over, or the client goes.
+    async def _stream(
+        self,
+        session: HttpServerTransport,
+        stream: OutgoingStream,
+        ticket: int,
+        headers: Headers | None,
+        *,
+        prime: bool,
+    ) -> None:
+        """Send a stream's events until it ends or rests, another reader takes over, or the client goes.
 
         In this era a disconnect cancels nothing: the client may come back for its reply.
         """
-        self._watch(stream, ticket)
-        await self._wire.start_stream(headers)
-        await self._wire.more(self._primer(stream) if prime else encode_comment())
-        with ending_politely():
-            await self._send_events(stream, ticket)
-        await self._wire.end_stream()
+        session.begin_events(stream)
+        if not stream.ended:
+            self.watch(stream, ticket)
+        begin = self.primer(stream) if prime else encode_comment()
+        await self.send_stream(stream, ticket, begin, headers)
 
-    async def _send_events(self, stream: OutgoingStream, ticket: int) -> None:
-        while True:
-            while (event := stream.take(ticket)) is not None:
-                await self._wire.more(encode_event(event.data, id=event.id, event="message"))
-            if stream.ended or not await stream.wait(ticket, self._limits.keep_alive_seconds):
-                return
-            if not len(stream) and not stream.ended:
-                await self._wire.more(encode_comment("keep-alive"))
 
-    def _primer(self, stream: OutgoingStream) -> bytes:
-        """From its first byte on a stream can be resumed, and its client knows how soon."""
-        return encode_event(b"", id=stream.start_id, retry=round(self._limits.reconnect_seconds * 1000))
-
-    @contextlib.contextmanager
-    def _reading(self, session: HttpServerTransport, stream: OutgoingStream) -> Generator[int]:
-        """Be the reader of a stream for a while."""
-        ticket = stream.begin_reading()
-        try:
-            yield ticket
-        finally:
-            stream.stop_reading(ticket)
-            session.let_go(stream)
-            self._listener.sessions.touch(session)
-
-    def _watch(self, stream: OutgoingStream, ticket: int) -> None:
-        """From now on, stop reading the stream when the client disconnects."""
-        if self._watcher is None:
-            self._watcher = asyncio.get_running_loop().create_task(self._until_disconnected(stream, ticket))
-
-    async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
-        await self._wire.disconnected()
-        stream.stop_reading(ticket)
+@coroutine
+def _one_turn() -> Generator[None]:
+    """Let everybody else take a turn; `asyncio.sleep(0)` in one piece."""
+    yield

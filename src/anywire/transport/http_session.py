@@ -1,9 +1,9 @@
 """One session of an HTTP server, as a transport: which message goes out on which stream.
 
 A reply goes on the stream of the POST it answers, a `related` message on the stream of the POST it
-belongs to, anything else on the session's general stream, which a client opens with a GET.  What is
-sent on a stream that lost its connection is kept in the event log; the client finds it again by the id
-of the last event it saw.
+belongs to, anything else on the session's general stream, which a client opens with a GET.  What goes
+on an event stream is kept in the event log; a client that lost the connection finds it again by the id
+of the last event it saw.  A reply that goes out as one JSON text has no such id and is not kept.
 
 Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 """
@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -43,6 +43,7 @@ from anywire.wire.peer import read_cancel
 __all__ = ("HttpServerTransport",)
 
 _log = logging.getLogger("anywire.http")
+_ReplyKeys: TypeAlias = tuple[bytes | None, ...]
 _ENDED: Final = "the session ended before the request was answered"
 
 
@@ -53,6 +54,8 @@ class HttpServerTransport:
         self.callbacks = Callbacks()
         #: The session id that the client sends with each request.
         self.id = id
+        #: When the client was last heard of, in the time of the loop, for whoever keeps the sessions.
+        self.used = 0.0
         #: What holds back further messages of the client.
         self.gate = Gate()
         #: Called when more waits than a client should have waiting, and when there is room again.
@@ -64,8 +67,9 @@ class HttpServerTransport:
         self._limits = limits
         # Part of each event's id, so that another session's are known for what they are.
         self._tag = secrets.token_hex(4)
-        general = f"g{self._tag}"
-        self._general = OutgoingStream(general, limits, start_id=log.mark(general), on_level=self._level)
+        self._general = OutgoingStream(limits, name=f"g{self._tag}", on_level=self._level)
+        self._general.start_id = log.mark(self._general.name)
+        # Streams that have a name: those that began to be sent as events.
         self._posts: dict[str, OutgoingStream] = {}
         self._by_request: dict[bytes, OutgoingStream] = {}
         self._full: set[OutgoingStream] = set()
@@ -89,7 +93,7 @@ class HttpServerTransport:
     @property
     def is_read(self) -> bool:
         """Whether the client is connected to one of its streams: then the session does not idle."""
-        return self._general.has_reader or any(stream.has_reader for stream in self._posts.values())
+        return self._general.has_reader or any(stream.has_reader for stream in self._open_posts())
 
     @property
     def is_working(self) -> bool:
@@ -104,28 +108,44 @@ class HttpServerTransport:
 
     # In.
 
-    def in_flight(self, message: Message | Batch) -> bytes | None:
-        """Return the raw id of a request that must not be delivered: one of that id is unanswered."""
-        ids = [item.id for item in _items(message) if isinstance(item, Request)]
-        return next((id for id in ids if id_key(id) in self._by_request), None)
-
     def is_withdrawn_by(self, message: Message | Batch) -> bool:
         """Say whether a message cancels a request that is unanswered."""
         cancelled = read_cancel(message) if isinstance(message, Notification) else None
         return cancelled is not None and cancelled.key in self._by_request
 
-    def open_post(self, message: Message | Batch) -> OutgoingStream:
-        """Return the stream for the replies to a message that is about to be delivered."""
-        keys = {id_key(item.id) for item in _items(message) if isinstance(item, Request)}
-        name = f"p{self._next_post}-{self._tag}"
-        self._next_post += 1
-        stream = OutgoingStream(
-            name, self._limits, awaited=keys, start_id=self._log.mark(name), on_level=self._level
-        )
-        self._posts[name] = stream
+    def open_post(self, message: Message | Batch) -> OutgoingStream | bytes:
+        """Return the stream for the replies to a message that is about to be delivered.
+
+        The raw id of a request instead means that it must not be delivered: one of that id is unanswered.
+        """
+        keys: set[bytes] = set()
+        for id in _request_ids(message):
+            key = id_key(id)
+            if key in self._by_request:
+                return id
+            keys.add(key)
+        stream = OutgoingStream(self._limits, awaited=keys, on_level=self._level)
         for key in keys:
             self._by_request[key] = stream
+        if not keys:  # found by its name if by nothing else
+            self._name(stream)
         return stream
+
+    def _name(self, stream: OutgoingStream) -> None:
+        stream.name = f"p{self._next_post}-{self._tag}"
+        self._next_post += 1
+        self._posts[stream.name] = stream
+
+    def _open_posts(self) -> Iterable[OutgoingStream]:
+        return {*self._posts.values(), *self._by_request.values()}
+
+    def begin_events(self, stream: OutgoingStream) -> None:
+        """A stream is about to be sent as events: from now on it can be resumed, and is kept for that."""
+        if not stream.start_id:
+            if not stream.name:
+                self._name(stream)
+            stream.start_id = self._log.mark(stream.name)
+            stream.resume([self._log.append(stream.name, data) for data in stream.waiting()])
 
     def deliver(self, message: Message | Batch, stream: OutgoingStream | None) -> None:
         """Hand a POSTed message on, with the stream for its replies; None where none are due."""
@@ -147,6 +167,8 @@ class HttpServerTransport:
         self._delivering = stream
         call_back(self.callbacks.on_message, message)
         self._delivering = None
+        if type(message) is Request:
+            return
         for item in _items(message):
             cancelled = read_cancel(item) if isinstance(item, Notification) else None
             if cancelled is not None:
@@ -171,14 +193,17 @@ class HttpServerTransport:
         missed = self._log.after(last_event_id)
         stream = self._general if name == self._general.name else self._posts.get(name)
         if stream is None and missed is not None:
-            stream = OutgoingStream(name, self._limits)
+            stream = OutgoingStream(self._limits, name=name)
             stream.end()
+        elif stream is not None and not stream.start_id:
+            return None  # invented: no event of it was ever sent
         if stream is not None and (missed is not None or stream.abandoned):
             stream.resume(missed or [])  # where some are gone for good, the others are still to come
         return stream
 
-    def let_go(self, stream: OutgoingStream) -> None:
-        """A stream is read no more: all of it has been sent, or its client has gone."""
+    def let_go(self, stream: OutgoingStream, ticket: int) -> None:
+        """A reader leaves a stream: all of it has been sent, or its client has gone."""
+        stream.stop_reading(ticket)
         if stream.has_reader or stream is self._general:
             return
         if stream.ended:
@@ -197,66 +222,80 @@ class HttpServerTransport:
             if not self._full:
                 self.on_room()
 
+    def detach(self, related: bytes) -> None:
+        """Let go of the connection that waits for an answer; see `anywire.transport.contract.Detachable`."""
+        stream = self._by_request.get(id_key(related))
+        if stream is not None:
+            stream.rest()
+
     # Out.
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Put a message on the stream where it belongs."""
-        refuse_when_closed(self._closed, f"session {self.id[:8]}…")
-        stream = self._stream_for(message, related)
-        if stream is None:
-            _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
-            return
-        stream.put(self._log.append(stream.name, encode(message)))
-        self._settle(stream, message)
-        if stream is self._general and not stream.has_reader:
-            self._bound_general()
+        self._post(message, related)
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """As `post`, and wait while the client reads too slowly."""
-        stream = self._stream_for(message, related)
-        self.post(message, related)
-        if stream is not None:
+        stream = self._post(message, related)
+        if stream is not None and stream.full:
             await stream.room()
 
-    def _stream_for(self, message: Message | Batch, related: bytes | None) -> OutgoingStream | None:
-        answered = _reply_ids(message)
+    def _post(self, message: Message | Batch, related: bytes | None) -> OutgoingStream | None:
+        if self._closed:
+            refuse_when_closed(self._closed, f"session {self.id[:8]}…")
+        answered = _reply_keys(message)
+        stream = self._stream_for(answered, related)
+        if stream is None:
+            _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
+            return None
+        if answered:
+            stream.replied = True
+        self._put(stream, encode(message), last=self._settle(stream, answered))
+        if stream is self._general and not stream.has_reader:
+            self._bound_general()
+        return stream
+
+    def _put(self, stream: OutgoingStream, data: bytes, *, last: bool) -> None:
+        """Put a text on a stream, and keep it if a client could come back for it."""
+        id = self._log.append(stream.name, data).id if stream.start_id else ""
+        stream.put(data, id, last=last)
+        if last and stream.abandoned:
+            self._posts.pop(stream.name, None)
+
+    def _stream_for(self, answered: _ReplyKeys, related: bytes | None) -> OutgoingStream | None:
         if not answered:
             known = self._by_request.get(id_key(related)) if related is not None else None
             return self._general if known is None else known
-        named = [id for id in answered if id is not None and id != NULL_ID]
-        for id in named:
-            stream = self._by_request.get(id_key(id))
+        for key in answered:
+            stream = self._by_request.get(key) if key is not None else None
             if stream is not None:
                 return stream
-        return self._delivering if len(named) < len(answered) else None
+        return self._delivering if None in answered else None
 
-    def _settle(self, stream: OutgoingStream, message: Message | Batch) -> None:
-        """Note which replies a stream need not wait for any more; end it after the last."""
-        for id in _reply_ids(message):
-            if id is None or id == NULL_ID:  # it answers all that was delivered, none of which could be read
-                for key in stream.awaited:
-                    self._by_request.pop(key, None)
-                stream.awaited.clear()
+    def _settle(self, stream: OutgoingStream, answered: _ReplyKeys) -> bool:
+        """Note which replies a stream need not wait for any more; say whether these were the last."""
+        for key in answered:
+            if key is not None:
+                stream.awaited.discard(key)
+                self._by_request.pop(key, None)
                 continue
-            key = id_key(id)
-            stream.awaited.discard(key)
-            self._by_request.pop(key, None)
-        if stream is not self._general and not stream.awaited:
-            self._end_post(stream)
+            for unread in stream.awaited:  # it answers all that was delivered, none of which could be read
+                self._by_request.pop(unread, None)
+            stream.awaited.clear()
+        return bool(answered) and not stream.awaited and stream is not self._general
 
     def _settle_cancelled(self, key: bytes) -> None:
         """A request was cancelled and gets no reply: its stream need not wait for one."""
         stream = self._by_request.pop(key, None)
         if stream is not None:
             stream.awaited.discard(key)
-            stream.cancelled = True
             if not stream.awaited:
                 self._end_post(stream)
 
     def _end_post(self, stream: OutgoingStream) -> None:
         stream.end()
         if stream.abandoned:
-            self._posts.pop(stream.name, None)  # what it brought is in the log
+            self._posts.pop(stream.name, None)  # what a client can come back for is in the log
 
     def _fail(self, stream: OutgoingStream) -> None:
         """Answer what is unanswered with an error.
@@ -264,8 +303,9 @@ class HttpServerTransport:
         Without an answer a client could take it for refused, and send again what has been executed.
         """
         for key in stream.awaited:
+            stream.replied = True
             error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
-            stream.put(self._log.append(stream.name, encode(msgspec.structs.replace(error, id=key))))
+            self._put(stream, encode(msgspec.structs.replace(error, id=key)), last=False)
         stream.end()
 
     def _bound_general(self) -> None:
@@ -293,7 +333,7 @@ class HttpServerTransport:
         if self._closed:
             return
         self._closed = True
-        for stream in list(self._posts.values()):
+        for stream in self._open_posts():
             self._fail(stream)
         self._general.end()
         self._by_request.clear()
@@ -312,5 +352,15 @@ def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:
     return message.items if isinstance(message, Batch) else (message,)
 
 
-def _reply_ids(message: Message | Batch) -> list[bytes | None]:
-    return [item.id for item in _items(message) if isinstance(item, Response | ErrorResponse)]
+def _request_ids(message: Message | Batch) -> tuple[bytes, ...]:
+    if type(message) is Request:
+        return (message.id,)
+    return tuple([item.id for item in _items(message) if isinstance(item, Request)])
+
+
+def _reply_keys(message: Message | Batch) -> _ReplyKeys:
+    """Return the keys of the requests that a message answers; None for one whose id could not be read."""
+    if type(message) is Response:
+        return (id_key(message.id) if message.id != NULL_ID else None,)
+    ids = [item.id for item in _items(message) if isinstance(item, Response | ErrorResponse)]
+    return tuple([None if id is None or id == NULL_ID else id_key(id) for id in ids])

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 
 from anywire.errors import TransportClosed
@@ -27,8 +30,9 @@ class HttpSessions:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._sessions: dict[str, tuple[HttpServerTransport, float]] = {}
+        self._sessions: OrderedDict[str, HttpServerTransport] = OrderedDict()
         self._sweep: asyncio.TimerHandle | None = None
+        self._now: Callable[[], float] = time.monotonic  # the clock of the loop, once there is one
         self._open = True
 
     def __len__(self) -> int:
@@ -42,30 +46,32 @@ class HttpSessions:
         log = MemoryEventLog(self._limits.replay_events, self._limits.replay_bytes)
         session = HttpServerTransport(secrets.token_urlsafe(24), log, self._limits)
         session.on_gone = self._forget
-        self._sessions[session.id] = session, loop.time()
+        self._now = loop.time  # kept: to ask for the running loop is a system call before Python 3.12
+        session.used = loop.time()
+        self._sessions[session.id] = session
         if self._sweep is None:
             self._sweep = loop.call_later(self._limits.session_idle_seconds, self._end_idle)
         return session
 
     def find(self, id: str) -> HttpServerTransport | None:
         """Return the session of that id and note that it is used; None when there is none (any more)."""
-        entry = self._sessions.get(id)
-        if entry is None:
-            return None
-        self.touch(entry[0])
-        return entry[0]
+        session = self._sessions.get(id)
+        if session is not None:
+            self.touch(session)
+        return session
 
     def touch(self, session: HttpServerTransport) -> None:
         """Note that a session is used now."""
-        if self._sessions.pop(session.id, None) is not None:
-            self._sessions[session.id] = session, asyncio.get_running_loop().time()
+        if not session.closed:
+            session.used = self._now()
+            self._sessions.move_to_end(session.id)
 
     def end(self, id: str) -> bool:
         """End a session; say whether there was one."""
-        entry = self._sessions.get(id)
-        if entry is not None:
-            entry[0].end(None)
-        return entry is not None
+        session = self._sessions.get(id)
+        if session is not None:
+            session.end(None)
+        return session is not None
 
     def _forget(self, session: HttpServerTransport) -> None:
         self._sessions.pop(session.id, None)
@@ -91,7 +97,7 @@ class HttpSessions:
         return victim is not None
 
     def _idlest(self, *, working: bool) -> HttpServerTransport | None:
-        sessions = (session for session, _ in self._sessions.values())
+        sessions = self._sessions.values()
         return next((one for one in sessions if not one.is_read and (working or not one.is_working)), None)
 
     def _end_idle(self) -> None:
@@ -99,8 +105,8 @@ class HttpSessions:
         self._sweep = None
         loop, idle = asyncio.get_running_loop(), self._limits.session_idle_seconds
         now = loop.time()
-        for session, used in list(self._sessions.values()):
-            if used > now - idle:
+        for session in list(self._sessions.values()):
+            if session.used > now - idle:
                 break  # those after it were used later
             if session.is_read:
                 self.touch(session)
@@ -108,5 +114,5 @@ class HttpSessions:
                 session.end(TransportClosed(f"the client was not heard of for {idle:g} s"))
         first = next(iter(self._sessions.values()), None)
         if first is not None:
-            delay = max(first[1] + idle - now, idle * _SLACK)
+            delay = max(first.used + idle - now, idle * _SLACK)
             self._sweep = loop.call_later(delay, self._end_idle)

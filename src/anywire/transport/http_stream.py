@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import TypeAlias
 
 from anywire.store.event_log import LoggedEvent
 from anywire.transport.contract import ignore
 from anywire.wire.limits import Limits
 
-__all__ = ("OutgoingStream",)
+__all__ = ("OutgoingStream", "Waiting")
+
+#: An event that waits: its id, empty where it has none, and its data.
+Waiting: TypeAlias = tuple[str, bytes]
 
 
 class OutgoingStream:
@@ -21,37 +25,43 @@ class OutgoingStream:
     that is over; a stream that nobody reads is never full.
     """
 
+    # What most streams never change, so that one that lives for a moment costs little.
+    #: The event id from which a client would get everything that is on the stream; empty while no
+    #: client can know of one, and nothing of the stream needs to be kept for it.
+    start_id: str = ""
+    #: The number of bytes that wait.
+    size: int = 0
+    ended: bool = False
+    #: A reply was put on it: without one at its end, all of its requests were cancelled.
+    replied: bool = False
+    #: More waits than its reader should have waiting.
+    full: bool = False
+    #: Its reader has gone: what is put on it is kept elsewhere, until somebody reads again.
+    abandoned: bool = False
+    #: Its client is told how to come back from the first byte on, and when to.
+    comes_back: bool = False
+    #: The connection that carries it is to end now; the stream goes on, on the next one.
+    resting: bool = False
+    # Made when somebody waits: most streams have their reply before anybody does.
+    _arrival: asyncio.Event | None = None
+    _taken: asyncio.Event | None = None
+    _reader: int = 0
+
     def __init__(
         self,
-        name: str,
         limits: Limits,
         *,
+        name: str = "",
         awaited: set[bytes] | None = None,
-        start_id: str = "",
         on_level: Callable[[OutgoingStream], None] = ignore,
     ) -> None:
-        #: The stream's name, part of its events' ids.
+        #: The stream's name, part of its events' ids; empty while it needs none.
         self.name = name
-        #: The event id from which a client would get everything that is on the stream.
-        self.start_id = start_id
         #: The keys of the requests whose replies are still to come on it.
-        self.awaited = awaited or set()
-        #: The number of bytes that wait.
-        self.size = 0
-        self.ended = False
-        #: A request was cancelled, so that its reply will not come.
-        self.cancelled = False
-        #: More waits than its reader should have waiting.
-        self.full = False
-        #: Its reader has gone: what is put on it is kept elsewhere, until somebody reads again.
-        self.abandoned = False
-        self._high, self._low = limits.write_high_bytes, limits.write_low_bytes
+        self.awaited: set[bytes] = set() if awaited is None else awaited
+        self._limits = limits
         self._on_level = on_level
-        self._events: deque[LoggedEvent] = deque()
-        # Made when somebody waits: most streams have their reply before anybody does.
-        self._arrival: asyncio.Event | None = None
-        self._taken: asyncio.Event | None = None
-        self._reader = 0
+        self._events: deque[Waiting] = deque()
 
     def __len__(self) -> int:
         return len(self._events)
@@ -63,24 +73,32 @@ class OutgoingStream:
 
     # Writing.
 
-    def put(self, event: LoggedEvent) -> None:
-        """Add an event."""
+    def put(self, data: bytes, id: str = "", *, last: bool = False) -> None:
+        """Add an event, the last one or not."""
+        if last:
+            self.ended = True
         if not self.abandoned:
-            self._events.append(event)
-            self.size += len(event.data)
-            self._changed()
+            self._events.append((id, data))
+            self.size += len(data)
+        self._changed()
 
     def end(self) -> None:
         """Nothing more will be added."""
         self.ended = True
         self._changed()
 
-    def drop(self) -> LoggedEvent | None:
+    def rest(self) -> None:
+        """Let the connection that carries it end, if its client will come back for the rest."""
+        if self.comes_back and not self.ended:
+            self.resting = True
+            self._changed()
+
+    def drop(self) -> Waiting | None:
         """Take the oldest event away unread."""
         if not self._events:
             return None
         event = self._events.popleft()
-        self.size -= len(event.data)
+        self.size -= len(event[1])
         self._changed()
         return event
 
@@ -95,7 +113,8 @@ class OutgoingStream:
 
     def begin_reading(self) -> int:
         """Become the reader; whoever was it before stops.  Returns a ticket for the other calls."""
-        self._reader += 2 if self.has_reader else 1
+        self._reader += 2 if self._reader % 2 else 1
+        self.resting = False
         self._changed()
         return self._reader
 
@@ -112,26 +131,48 @@ class OutgoingStream:
         self.size = 0
         self._changed()
 
+    def waiting(self) -> list[bytes]:
+        """Return the data of what waits to be taken."""
+        return [data for _, data in self._events]
+
     def resume(self, events: list[LoggedEvent]) -> None:
-        """Go on with these events, for a reader that says where it stopped."""
+        """Go on with these events in place of what waits."""
         self.abandoned = False
-        self._events = deque(events)
+        self._events = deque((event.id, event.data) for event in events)
         self.size = sum(len(event.data) for event in events)
         self._changed()
 
-    def take(self, ticket: int) -> LoggedEvent | None:
+    def take(self, ticket: int) -> Waiting | None:
         """Take the next event if there is one and the ticket holds."""
         return self.drop() if self._reader == ticket else None
 
+    def take_last(self, ticket: int) -> bytes | None:
+        """Take everything; return the data of the last event, None if there is none or no right to it."""
+        if self._reader != ticket or not self._events:
+            return None
+        _, data = self._events[-1]
+        self._events.clear()
+        self.size = 0
+        self._changed()
+        return data
+
     async def until_ended(self, ticket: int) -> bool:
-        """Wait for the end of the stream; say whether this is still its reader."""
+        """Wait for the end of the stream; say whether this is still its reader.
+
+        What comes before the end is left out, so that nobody waits until it is read.
+        """
         while self._reader == ticket and not self.ended:
+            while self.drop() is not None:
+                pass
             await self._news()
         return self._reader == ticket
 
     async def wait(self, ticket: int, seconds: float) -> bool:
-        """Wait for an event or the end, at most so long; say whether this is still its reader."""
-        while self._reader == ticket and not self._events and not self.ended:
+        """Wait for an event or the end, at most so long; say whether this is still its reader.
+
+        A stream that rests is waited for no longer.
+        """
+        while self._reader == ticket and not self._events and not self.ended and not self.resting:
             try:
                 async with asyncio.timeout(seconds):
                     await self._news()
@@ -148,7 +189,12 @@ class OutgoingStream:
         """Let go whoever waits, and tell when the level has crossed a mark."""
         if self._arrival is not None:
             self._arrival.set()
-        full = self.has_reader and not self.ended and self.size > (self._low if self.full else self._high)
+        if self.full or self.size > self._limits.write_high_bytes:
+            self._note_level()
+
+    def _note_level(self) -> None:
+        mark = self._limits.write_low_bytes if self.full else self._limits.write_high_bytes
+        full = self.has_reader and not self.ended and self.size > mark
         if full != self.full:
             self.full = full
             self._on_level(self)

@@ -24,7 +24,6 @@ from anywire.protocol.http.old_sse import (
     read_old_post,
 )
 from anywire.protocol.http.server import Reject, held, too_many_sessions, unknown_session
-from anywire.store.event_log import LoggedEvent
 from anywire.transport.asgi import (
     ClientGone,
     Receive,
@@ -53,7 +52,7 @@ class SseServerTransport:
         self.callbacks = Callbacks()
         #: What the client names in the address of its POSTs.
         self.id = secrets.token_urlsafe(24)
-        self.stream = OutgoingStream("s", limits, on_level=self._level)
+        self.stream = OutgoingStream(limits, on_level=self._level)
         #: What holds back further messages of the client.
         self.gate = Gate()
         #: Called when more waits than a client should have waiting, and when there is room again.
@@ -95,7 +94,7 @@ class SseServerTransport:
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Put a message on the stream."""
         refuse_when_closed(self._closed, "the HTTP+SSE session")
-        self.stream.put(LoggedEvent("", self.stream.name, encode(message)))
+        self.stream.put(encode(message))
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """As `post`, and wait while the client reads too slowly."""
@@ -176,10 +175,11 @@ class SseListener:
                     await wire.reject(unknown_session())
                     return
                 # Before the body is read: what is not read is not kept.
-                if not await session.gate.passed_within(self._limits.held_seconds):
+                if not await session.gate.passed_within(self._limits.gate_seconds):
                     await wire.reject(held())
                     return
-                body = await wire.body(head, self._limits.body_bytes)
+                length = head.headers.get("content-length", "").encode("latin-1")
+                body = await wire.body(length, self._limits.body_bytes)
                 if body is not None:
                     await self._take(wire, session, body)
 
@@ -221,6 +221,6 @@ class SseListener:
             if not len(stream) and not stream.ended:
                 await wire.more(encode_comment("keep-alive"))
             while (event := stream.take(ticket)) is not None:
-                await wire.more(encode_event(event.data, event="message"))
+                await wire.more(encode_event(event[1], event="message"))
             if stream.ended:
                 return

@@ -37,7 +37,7 @@ _LEAVING_SECONDS: Final = 0.5
 _IDLE_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.25
 #: Only what can be said twice without harm is said again to a child that was started again.
-_REPEATABLE: Final = frozenset({"initialize", "ping", "server/discover"})
+_REPEATABLE: Final = frozenset({"server/discover", "initialize", "ping"})
 
 # The framing that each command turned out to read.  One entry a command line that was ever used
 # with `framing=None`; the oldest go when there are too many.

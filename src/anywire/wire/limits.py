@@ -45,12 +45,22 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     request_total_seconds: float = 1_800.0
     #: A request of a server's that a person may have to answer, or a model: nothing is slower.
     input_seconds: float = 1_800.0
+    #: Calls that may wait for their client's input between two requests (2026-07-28): how many ...
+    held_calls: int = 1_000
+    #: ... and how long each of them.
+    held_seconds: float = 900.0
+    #: Rounds of input that one call may ask for.
+    rounds: int = 32
     #: Resources that one client may be told the changes of.
     subscriptions: int = 1_000
+    #: Events that wait for one listener of a client's; what comes beyond is left out, and that is told.
+    listen_events: int = 1_000
     #: Start-up of a peer until it has answered `initialize`.
     connect_seconds: float = 10.0
     #: A server that answered nothing for so long may speak another framing, or another era.
     probe_seconds: float = 2.0
+    #: A server that did not say so long whether it is of the stateless era is greeted with a handshake.
+    era_seconds: float = 1.0
     #: From the end of input until the handlers that still run are cancelled ...
     drain_seconds: float = 3.5
     #: ... and from then until what does not stop is left behind.
@@ -66,7 +76,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     #: ... and of a bridge that starts a child for each of them: a process costs more than a session.
     child_sessions: int = 64
     #: A message that is held back because whom it is for takes nothing more; then its sender is told so.
-    held_seconds: float = 10.0
+    gate_seconds: float = 10.0
     #: A session that nobody uses for so long is ended.
     session_idle_seconds: float = 1_800.0
     #: Events of one session that can be sent again to a client that lost its stream: how many ...

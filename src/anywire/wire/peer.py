@@ -18,7 +18,7 @@ Rules that are decided here, once:
 * Progress restarts the clock of its request, up to a total.
 * While this side owes the peer an answer that may take long (`pause`), no clock of ours runs.
 * A reply that matches nothing (late, duplicate, invented) is reported and changes nothing.
-* `initialize` is never cancelled on the wire.
+* `initialize` and `server/discover` are never cancelled on the wire.
 
 Specification: JSON-RPC 2.0 §4–5; MCP `basic/utilities/cancellation`, `basic/utilities/progress`.
 """
@@ -81,6 +81,8 @@ __all__ = (
 )
 
 PROGRESS: Final = "notifications/progress"
+#: What opens a conversation, which a server that does not know it must not be told to stop.
+_OPENING: Final = frozenset({"initialize", "server/discover"})
 
 
 class _Pending(msgspec.Struct):
@@ -165,8 +167,8 @@ class Peer:
     def cancel(self, key: bytes, reason: str = "") -> Settled | None:
         """Give up a request of ours; None when it has been settled already.
 
-        The `Settled` carries the notification to send, but for `initialize`, which must not be
-        cancelled.
+        The `Settled` carries the notification to send, but for what opens a conversation, which must
+        not be cancelled.
         """
         return self.settle(key, RequestCancelled(reason or "cancelled by this side"), reason)
 
@@ -175,7 +177,7 @@ class Peer:
         pending = self._outgoing.pop(key, None)
         if pending is None:
             return None
-        if pending.method == "initialize":
+        if pending.method in _OPENING:
             return Settled(key, error)
         params = b'{"requestId":%b%b}' % (key, b',"reason":' + encode_value(reason) if reason else b"")
         return Settled(key, error, Notification(CANCELLED, params))

@@ -28,7 +28,7 @@ from anywire.protocol.http.server import (
     unknown_session,
 )
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
-from anywire.wire.codec import encode
+from anywire.wire.codec import decode, encode
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, ErrorResponse, Message, Notification, Request, Response
 from tests.wire.strategies import envelopes, mutations, thorough
@@ -54,7 +54,10 @@ def check(method: str, headers: Mapping[str, str] | None = None) -> object:
 def read(body: bytes, headers: Mapping[str, str] | None = None, limits: Limits | None = None) -> object:
     """What a server that has two methods makes of a body."""
     served = {"ping", "tools/call"}
-    return read_post(head("POST", headers), body, serves=served.__contains__, limits=limits or Limits())
+    sent = head("POST", headers)
+    checked = check_head(sent, GUARD)
+    assert isinstance(checked, ReadBody)
+    return read_post(checked, sent.session_id or "", decode(body, limits or Limits()), served.__contains__)
 
 
 def refused(verdict: object, status: int) -> dict[str, Any]:
@@ -76,7 +79,7 @@ def request(method: str, id: str = "1") -> bytes:
 
 
 def test_a_post_goes_on() -> None:
-    assert check("POST") == ReadBody(json=True, stream=True, prime=False)
+    assert check("POST") == ReadBody(json=True, stream=True, prime=False, batch=True, refusal=None)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_a_post_goes_on() -> None:
     ],
 )
 def test_a_post_says_which_replies_it_can_read(accept: str, json: bool, stream: bool) -> None:
-    assert check("POST", {"accept": accept}) == ReadBody(json, stream, prime=False)
+    assert check("POST", {"accept": accept}) == ReadBody(json, stream, prime=False, batch=True, refusal=None)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +284,7 @@ def test_a_wrong_version_is_told_before_a_missing_session() -> None:
 
 
 def test_a_request_is_delivered_and_wants_its_reply() -> None:
-    assert read(request("tools/call")) == Deliver("s", Request(b"1", "tools/call"), replies=True)
+    assert read(request("tools/call")) == Deliver(Request(b"1", "tools/call"), replies=True)
 
 
 @pytest.mark.parametrize("version", [WITHOUT, *MCP_PROTOCOL_VERSIONS])
@@ -309,7 +312,7 @@ def test_notifications_and_responses_are_delivered_and_want_no_reply(body: bytes
     """They are answered with 202 and nothing else."""
     verdict = read(body, LATEST)
 
-    assert verdict == Deliver("s", message, replies=False)
+    assert verdict == Deliver(message, replies=False)
 
 
 @pytest.mark.parametrize("session_id", ["s", WITHOUT])
@@ -514,7 +517,9 @@ bodies = st.one_of(envelopes(), mutations(), st.binary(max_size=30))
 def test_no_request_raises(method: str, headers: dict[str, str], body: bytes) -> None:
     """And every refusal can be written as JSON."""
     verdict = check_head(Head(method, {**USUAL, **headers}), GUARD)
-    posted = read_post(Head("POST", headers), body, serves=bool, limits=Limits())
+    posted = None
+    if isinstance(verdict, ReadBody):
+        posted = read_post(verdict, headers.get("mcp-session-id", ""), decode(body, Limits()), bool)
 
     for each in (verdict, posted):
         if isinstance(each, Reject):

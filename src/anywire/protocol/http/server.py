@@ -1,6 +1,8 @@
 """What a server makes of an HTTP request, in the handshake era.
 
 `check_head` decides what can be decided before the body is read, `read_post` what a body means.
+A client sends the same head with each of its POSTs: what it comes to depends on `POST_HEADERS` alone, so
+that it can be remembered.
 Whoever performs the verdicts (an ASGI app) takes no decision of its own.
 
 Order: transport security, method, media types, protocol version, session.  The body of a POST is read
@@ -21,8 +23,6 @@ from anywire.protocol.features import Feature, has
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import EVENT_STREAM, JSON, accepts, media_type
 from anywire.protocol.revisions import BATCH_REVISION, MCP_PROTOCOL_VERSIONS
-from anywire.wire.codec import decode
-from anywire.wire.limits import Limits
 from anywire.wire.message import (
     Batch,
     ErrorResponse,
@@ -34,6 +34,8 @@ from anywire.wire.message import (
 )
 
 __all__ = (
+    "POST_HEADERS",
+    "VERSION_HEADER",
     "AnswerNow",
     "Deliver",
     "EndSession",
@@ -48,7 +50,6 @@ __all__ = (
     "held",
     "id_in_flight",
     "naming",
-    "read_elsewhere",
     "read_post",
     "reject",
     "too_large",
@@ -61,6 +62,8 @@ __all__ = (
 SESSION_HEADER: Final = "mcp-session-id"
 VERSION_HEADER: Final = "mcp-protocol-version"
 LAST_EVENT_HEADER: Final = "last-event-id"
+#: The headers that decide whether and how a POST goes on, before its body and its session count.
+POST_HEADERS: Final = ("host", "origin", "content-type", "accept", VERSION_HEADER)
 #: What a client that names no version is taken to speak.
 _UNNAMED_VERSION: Final = "2025-03-26"
 
@@ -88,12 +91,15 @@ class Reject(msgspec.Struct, frozen=True):
 class ReadBody(msgspec.Struct, frozen=True):
     """A POST that may go on: read its body.
 
-    Says which shapes of reply its sender can read, and whether a stream begins with a priming event.
+    Says which shapes of reply its sender can read, whether a stream begins with a priming event, whether
+    the body may be a batch, and how messages of a session are refused, None: they are not.
     """
 
     json: bool
     stream: bool
     prime: bool
+    batch: bool
+    refusal: Reject | None
 
 
 class OpenStream(msgspec.Struct, frozen=True):
@@ -116,10 +122,9 @@ class OpenSession(msgspec.Struct, frozen=True):
     request: Request
 
 
-class Deliver(msgspec.Struct, frozen=True):
-    """A message for a session.  `replies` says whether an answer is due on this POST."""
+class Deliver(msgspec.Struct, frozen=True, gc=False):
+    """A message for the session that is named.  `replies` says whether an answer is due on this POST."""
 
-    session_id: str
     message: Message | Batch
     replies: bool
 
@@ -167,7 +172,8 @@ def _check_post(head: Head) -> Reject | ReadBody:
     json, stream = accepts(accept, JSON), accepts(accept, EVENT_STREAM)
     if not json and not stream:
         return reject(406, f"replies are {JSON} or {EVENT_STREAM}; the client accepts neither: {accept}")
-    return ReadBody(json, stream, _is_primed(head))
+    batch = has(Feature.BATCHES, head.headers.get(VERSION_HEADER, _UNNAMED_VERSION))
+    return ReadBody(json, stream, _is_primed(head), batch, _wrong_version(head))
 
 
 def _check_get(head: Head) -> Reject | OpenStream:
@@ -194,27 +200,26 @@ def _is_primed(head: Head) -> bool:
     return has(Feature.HTTP_PRIMING, head.headers.get(VERSION_HEADER))
 
 
-def read_post(head: Head, body: bytes, *, serves: Callable[[str], bool], limits: Limits) -> PostVerdict:
-    """Decide what a POST means; `serves` says whether the server has a method."""
-    message = decode(body, limits)
-    if isinstance(message, Fault):
+def read_post(
+    head: ReadBody, session_id: str, message: Message | Batch | Fault, serves: Callable[[str], bool]
+) -> PostVerdict:
+    """Decide what a POST means; an empty id names no session, `serves` says whether there is a method."""
+    if isinstance(message, Request):
+        if message.method == "initialize":
+            return OpenSession(message)
+        if not serves(message.method):
+            error = _error(JsonRpcErrorCode.MethodNotFound, f"Method not found: {message.method}")
+            return AnswerNow(msgspec.structs.replace(error, id=message.id))
+        replies = True
+    elif isinstance(message, Fault):
         return unreadable(message)
-    if isinstance(message, Request) and message.method == "initialize":
-        return OpenSession(message)
-    if isinstance(message, Request) and not serves(message.method):
-        reason = f"Method not found: {message.method}"
-        error = _error(JsonRpcErrorCode.MethodNotFound, reason)
-        return AnswerNow(msgspec.structs.replace(error, id=message.id))
-    wrong = _wrong_version(head)
-    if wrong is not None:
-        return naming(wrong, message)
-    if isinstance(message, Batch) and not has(
-        Feature.BATCHES, head.headers.get(VERSION_HEADER, _UNNAMED_VERSION)
-    ):
+    else:
+        replies = isinstance(message, Batch) and any(map(_wants_reply, message.items))
+    if head.refusal is not None:
+        return naming(head.refusal, message)
+    if isinstance(message, Batch) and not head.batch:
         return reject(400, f"Invalid Request: batches are part of revision {BATCH_REVISION} only")
-    if not head.session_id:
-        return naming(_no_session(), message)
-    return Deliver(head.session_id, message, _wants_reply(message))
+    return Deliver(message, replies) if session_id else naming(_no_session(), message)
 
 
 def naming(refusal: Reject, message: Message | Batch) -> Reject:
@@ -230,11 +235,8 @@ def held() -> Reject:
     return reject(503, "the server takes no more messages at the moment; try again later")
 
 
-def _wants_reply(message: Message | Batch) -> bool:
-    items = message.items if isinstance(message, Batch) else (message,)
-    return any(
-        isinstance(item, Request) or (isinstance(item, Fault) and item.answer() is not None) for item in items
-    )
+def _wants_reply(item: Message | Fault) -> bool:
+    return isinstance(item, Request) or (isinstance(item, Fault) and item.answer() is not None)
 
 
 def _wrong_version(head: Head) -> Reject | None:
@@ -273,11 +275,6 @@ def id_in_flight(id: bytes) -> AnswerNow:
     shown = id[:100].decode(errors="replace")
     reason = f"Invalid Request: a request with the id {shown} is in flight already"
     return AnswerNow(msgspec.structs.replace(_error(JsonRpcErrorCode.InvalidRequest, reason), id=id))
-
-
-def read_elsewhere() -> Reject:
-    """Another request has taken over the stream on which the reply comes."""
-    return reject(409, "the reply is read by a later request")
 
 
 def too_many_sessions() -> Reject:

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 from anywire.protocol.types.annotations import Role
 from anywire.protocol.types.content import AnyContent, read_block_or_blocks
 from anywire.protocol.types.metadata import RequestParams, WithMeta
-from anywire.protocol.types.reading import Item, settle
+from anywire.protocol.types.reading import read, settle
 from anywire.protocol.types.tools import Tool
 
 __all__ = (
@@ -29,8 +29,12 @@ __all__ = (
 
 if TYPE_CHECKING:
     _BlockOrBlocks: TypeAlias = AnyContent | Sequence[AnyContent]
+    _ReadMessages: TypeAlias = "Sequence[SamplingMessage]"
+    _ReadTools: TypeAlias = Sequence[Tool]
 else:
     _BlockOrBlocks = Raw
+    _ReadMessages = Sequence[Raw]
+    _ReadTools = Sequence[Raw]
 
 
 class SamplingMessage(WithMeta, frozen=True):
@@ -65,9 +69,9 @@ class ToolChoice(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"
 
 
 class CreateMessageParams(RequestParams, frozen=True):
-    """The params of `sampling/createMessage`; messages and tools are raw JSON until they are asked for."""
+    """The params of `sampling/createMessage`; a message or a tool that cannot be read spoils them all."""
 
-    messages: Sequence[Item[SamplingMessage]]
+    messages: _ReadMessages
     max_tokens: int
     model_preferences: ModelPreferences | UnsetType = UNSET
     system_prompt: str | UnsetType = UNSET
@@ -75,9 +79,13 @@ class CreateMessageParams(RequestParams, frozen=True):
     temperature: int | float | UnsetType = UNSET
     stop_sequences: list[str] | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
-    tools: Sequence[Item[Tool]] | UnsetType = UNSET
+    tools: _ReadTools | UnsetType = UNSET
     tool_choice: ToolChoice | UnsetType = UNSET
     task: dict[str, Any] | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        settle(self, "messages", lambda raw: read(raw, SamplingMessage))
+        settle(self, "tools", lambda raw: read(raw, Tool))
 
 
 class CreateMessageResult(WithMeta, frozen=True):

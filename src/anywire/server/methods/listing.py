@@ -8,9 +8,9 @@ from __future__ import annotations
 import msgspec
 
 from anywire.server.catalogue import CursorUnknown, Offer
-from anywire.server.service import Serving
+from anywire.server.exchange import Exchange
 from anywire.wire.codec import decode_value
-from anywire.wire.message import JsonRpcErrorCode, Request
+from anywire.wire.message import JsonRpcErrorCode
 
 __all__ = ("list_page",)
 
@@ -21,14 +21,15 @@ class _Params(msgspec.Struct):
     cursor: object = None
 
 
-def list_page(session: Serving, request: Request, offer: Offer) -> None:
+def list_page(exchange: Exchange, offer: Offer) -> None:
     """Answer a `…/list` with the page that its cursor asks for."""
     try:
-        page = session.service.catalogue.page(offer, _cursor(request.params))
+        page = exchange.session.service.catalogue.page(offer, _cursor(exchange.params))
     except CursorUnknown as error:
-        session.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
+        exchange.fail(JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
     else:
-        session.reply(request.id, page)
+        exchange.fresh_seconds = exchange.session.service.fresh_seconds
+        exchange.reply(page)
 
 
 def _cursor(params: bytes | None) -> str | None:

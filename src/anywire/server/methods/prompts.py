@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 from msgspec import Raw
 
+from anywire.server.calling import run_handler
 from anywire.server.catalogue import Offer
+from anywire.server.exchange import Exchange
 from anywire.server.methods.listing import list_page
-from anywire.server.service import Serving
 from anywire.wire.codec import decode_value
-from anywire.wire.message import JsonRpcErrorCode, Request
+from anywire.wire.message import JsonRpcErrorCode
 
 __all__ = ("get_prompt", "list_prompts")
 
@@ -22,23 +23,23 @@ class _Params(msgspec.Struct):
     meta: Raw = msgspec.field(default=Raw(b"{}"), name="_meta")
 
 
-def list_prompts(session: Serving, request: Request) -> None:
+def list_prompts(exchange: Exchange) -> None:
     """Answer `prompts/list`."""
-    list_page(session, request, Offer.PROMPTS)
+    list_page(exchange, Offer.PROMPTS)
 
 
-def get_prompt(session: Serving, request: Request) -> None:
+def get_prompt(exchange: Exchange) -> None:
     """Serve `prompts/get`."""
     try:
-        params = decode_value(request.params or b"{}", _Params)
-        prompt = session.service.catalogue.prompts.get(params.name)
+        params = decode_value(exchange.params or b"{}", _Params)
+        prompt = exchange.session.service.catalogue.prompts.get(params.name)
         if prompt is None:
-            known = ", ".join(sorted(session.service.catalogue.prompts)[:20]) or "none"
+            known = ", ".join(sorted(exchange.session.service.catalogue.prompts)[:20]) or "none"
             reason = f"Invalid params: unknown prompt {params.name!r}; prompts of this server: {known}"
-            session.fail(request.id, JsonRpcErrorCode.InvalidParams, reason)
+            exchange.fail(JsonRpcErrorCode.InvalidParams, reason)
             return
         arguments = prompt.handler.read_arguments(params.arguments)
     except msgspec.MsgspecError as error:
-        session.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
+        exchange.fail(JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
     else:
-        session.run_handler(request, bytes(params.meta), prompt, arguments)
+        run_handler(exchange, prompt, arguments)

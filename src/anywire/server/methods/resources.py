@@ -6,67 +6,71 @@ import msgspec
 
 from anywire.errors import ResourceNotFound
 from anywire.protocol.types.resources import ReadResourceParams, SubscribeParams
+from anywire.server.calling import run_handler
 from anywire.server.catalogue import Offer
+from anywire.server.exchange import Exchange
 from anywire.server.methods.listing import list_page
-from anywire.server.service import Serving
 from anywire.wire.codec import decode_value, encode_value
-from anywire.wire.message import JsonRpcErrorCode, Request
+from anywire.wire.message import JsonRpcErrorCode
 
 __all__ = ("list_resources", "list_templates", "read_resource", "subscribe", "unsubscribe")
 
 
-def list_resources(session: Serving, request: Request) -> None:
+def list_resources(exchange: Exchange) -> None:
     """Answer `resources/list`."""
-    list_page(session, request, Offer.RESOURCES)
+    list_page(exchange, Offer.RESOURCES)
 
 
-def list_templates(session: Serving, request: Request) -> None:
+def list_templates(exchange: Exchange) -> None:
     """Answer `resources/templates/list`."""
-    list_page(session, request, Offer.TEMPLATES)
+    list_page(exchange, Offer.TEMPLATES)
 
 
-def read_resource(session: Serving, request: Request) -> None:
+def read_resource(exchange: Exchange) -> None:
     """Serve `resources/read`."""
     try:
-        params = decode_value(request.params or b"{}", ReadResourceParams)
-        found = session.service.catalogue.read(params.uri)
+        params = decode_value(exchange.params or b"{}", ReadResourceParams)
+        found = exchange.session.service.catalogue.read(params.uri)
         if found is None:
-            session.refuse(request.id, ResourceNotFound(params.uri))
+            exchange.refuse(ResourceNotFound(params.uri))
             return
         reading, values = found
         arguments = reading.handler.read_arguments(encode_value(values))
     except msgspec.MsgspecError as error:
-        session.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
+        exchange.fail(JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
     else:
-        session.run_handler(request, bytes(params.meta), reading, arguments)
+        exchange.fresh_seconds = reading.fresh_seconds
+        run_handler(exchange, reading, arguments)
 
 
-def subscribe(session: Serving, request: Request) -> None:
+def subscribe(exchange: Exchange) -> None:
     """Answer `resources/subscribe`: tell the client from now on when the resource has changed."""
-    uri = _uri(session, request)
+    uri = _uri(exchange)
     if uri is None:
         return
+    session = exchange.session
+    most, subscriptions = session.limits.subscriptions, session.subscriptions
     if session.service.catalogue.read(uri) is None:
-        session.refuse(request.id, ResourceNotFound(uri))
-    elif len(session.subscriptions) >= session.limits.subscriptions and uri not in session.subscriptions:
-        reason = f"more than {session.limits.subscriptions} subscriptions; end some of them first"
-        session.fail(request.id, JsonRpcErrorCode.InternalError, reason)
+        exchange.refuse(ResourceNotFound(uri))
+    elif len(subscriptions) >= most and uri not in subscriptions:
+        reason = f"more than {most} subscriptions; end some of them first"
+        exchange.fail(JsonRpcErrorCode.InternalError, reason)
     else:
-        session.subscriptions.add(uri)
-        session.reply(request.id, b"{}")
+        subscriptions.add(uri)
+        exchange.reply(b"{}")
 
 
-def unsubscribe(session: Serving, request: Request) -> None:
+def unsubscribe(exchange: Exchange) -> None:
     """Answer `resources/unsubscribe`, whether or not there was a subscription."""
-    uri = _uri(session, request)
+    uri = _uri(exchange)
     if uri is not None:
-        session.subscriptions.discard(uri)
-        session.reply(request.id, b"{}")
+        exchange.session.subscriptions.discard(uri)
+        exchange.reply(b"{}")
 
 
-def _uri(session: Serving, request: Request) -> str | None:
+def _uri(exchange: Exchange) -> str | None:
     try:
-        return decode_value(request.params or b"{}", SubscribeParams).uri
+        return decode_value(exchange.params or b"{}", SubscribeParams).uri
     except msgspec.MsgspecError as error:
-        session.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
+        exchange.fail(JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
         return None

@@ -7,8 +7,11 @@ from typing import Final
 
 import msgspec
 
+from anywire.protocol.modern import discover_result
 from anywire.protocol.types.logging import SetLevelParams
+from anywire.server.exchange import Exchange
 from anywire.server.methods.completion import complete
+from anywire.server.methods.listen import listen
 from anywire.server.methods.prompts import get_prompt, list_prompts
 from anywire.server.methods.resources import (
     list_resources,
@@ -18,43 +21,63 @@ from anywire.server.methods.resources import (
     unsubscribe,
 )
 from anywire.server.methods.tools import call_tool, list_tools
-from anywire.server.service import Serving
-from anywire.wire.codec import decode_value
-from anywire.wire.message import JsonRpcErrorCode, Request
+from anywire.server.stateless import StatelessExchange
+from anywire.wire.codec import decode_value, encode_value
+from anywire.wire.message import JsonRpcErrorCode
 
-__all__ = ("METHODS",)
-
-
-def _initialize(session: Serving, request: Request) -> None:
-    session.reply(request.id, session.conversation.initialize(request.params, session.service.identity))
+__all__ = ("METHODS", "STATELESS_METHODS")
 
 
-def _ping(session: Serving, request: Request) -> None:
-    session.reply(request.id, b"{}")
+def _initialize(exchange: Exchange) -> None:
+    session = exchange.session
+    exchange.reply(session.conversation.initialize(exchange.params, session.service.identity))
 
 
-def _set_level(session: Serving, request: Request) -> None:
+def _ping(exchange: Exchange) -> None:
+    exchange.reply(b"{}")
+
+
+def _set_level(exchange: Exchange) -> None:
     try:
-        session.log_level = decode_value(request.params or b"{}", SetLevelParams).level
+        level = decode_value(exchange.params or b"{}", SetLevelParams).level
     except msgspec.MsgspecError as error:
-        session.fail(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
+        exchange.fail(JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
     else:
-        session.reply(request.id, b"{}")
+        exchange.session.conversation.log_level = level
+        exchange.reply(b"{}")
 
 
-#: Every method that a session serves; whatever is raised costs the request and no other.
-METHODS: Final[Mapping[str, Callable[[Serving, Request], None]]] = {
+def _discover(exchange: Exchange) -> None:
+    identity = exchange.session.service.identity
+    exchange.fresh_seconds = exchange.session.service.fresh_seconds
+    exchange.reply(discover_result(encode_value(identity.capabilities), identity.instructions))
+
+
+#: What is served in either era.
+_EITHER: Final[Mapping[str, Callable[[Exchange], None]]] = {
     "tools/call": call_tool,
     "tools/list": list_tools,
-    "initialize": _initialize,
-    "ping": _ping,
-    "logging/setLevel": _set_level,
     "resources/list": list_resources,
     "resources/templates/list": list_templates,
     "resources/read": read_resource,
-    "resources/subscribe": subscribe,
-    "resources/unsubscribe": unsubscribe,
     "prompts/list": list_prompts,
     "prompts/get": get_prompt,
     "completion/complete": complete,
+}
+
+#: What serves each method of the handshake era; whatever is raised costs the request and no other.
+METHODS: Final[Mapping[str, Callable[[Exchange], None]]] = {
+    **_EITHER,
+    "initialize": _initialize,
+    "ping": _ping,
+    "logging/setLevel": _set_level,
+    "resources/subscribe": subscribe,
+    "resources/unsubscribe": unsubscribe,
+}
+
+#: What serves each method of the stateless era.
+STATELESS_METHODS: Final[Mapping[str, Callable[[StatelessExchange], None]]] = {
+    **_EITHER,
+    "server/discover": _discover,
+    "subscriptions/listen": listen,
 }

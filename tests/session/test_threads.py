@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError, Future, wait
 
 import pytest
 
-from anywire.server.threads import DaemonThreads
+from anywire.session.threads import DaemonThreads
 
 PATIENCE = 20.0
 

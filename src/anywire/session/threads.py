@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 __all__ = ("DaemonThreads",)
 
-_log = logging.getLogger("anywire.server")
+_log = logging.getLogger("anywire.threads")
 
 P = ParamSpec("P")
 T = TypeVar("T")

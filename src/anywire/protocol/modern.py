@@ -1,0 +1,207 @@
+"""The stateless era, 2026-07-28: what each request says of itself, and what results say then.
+
+There is no handshake: a request names its revision and what its client can do, a result names what
+it is and who gave it.  Which era a request belongs to is decided by its envelope, each time anew.
+
+Specification: MCP `basic/index#_meta`, `basic/index#result-type`, `server/discover`, 2026-07-28.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Raw, UnsetType
+
+from anywire.protocol.features import FEATURES, REVISIONS, Feature
+from anywire.protocol.types.caching import CacheScope
+from anywire.protocol.types.discover import DiscoverResult
+from anywire.protocol.types.envelope import (
+    CLIENT_CAPABILITIES_KEY,
+    CLIENT_INFO_KEY,
+    COMPLETE,
+    LOG_LEVEL_KEY,
+    PROTOCOL_VERSION_KEY,
+    SERVER_INFO_KEY,
+    SUBSCRIPTION_ID_KEY,
+    RequestMeta,
+)
+from anywire.protocol.types.error_data import McpErrorCode
+from anywire.protocol.types.initialize import ClientCapabilities, Implementation
+from anywire.protocol.types.logging import LogLevel
+from anywire.protocol.types.reading import read
+from anywire.wire.codec import decode_value, encode_value
+from anywire.wire.message import JsonRpcErrorCode
+from anywire.wire.splice import get_member, set_member
+
+__all__ = (
+    "LATEST_STATELESS_REVISION",
+    "STATELESS_REVISIONS",
+    "Envelope",
+    "EnvelopeFault",
+    "ResultFrame",
+    "claims_stateless",
+    "code_of",
+    "discover_result",
+    "read_envelope",
+    "tag_subscription",
+    "unsupported_version",
+    "write_envelope",
+)
+
+#: The revisions of this era, newest first.
+STATELESS_REVISIONS: Final = tuple(
+    revision for revision in reversed(REVISIONS) if revision in FEATURES[Feature.REQUEST_ENVELOPE]
+)
+LATEST_STATELESS_REVISION: Final = STATELESS_REVISIONS[0]
+
+_VERSION_KEY: Final = PROTOCOL_VERSION_KEY.encode()
+# Codes of the handshake era that this one must not emit, and what stands in their place.
+_CODES: Final = {int(McpErrorCode.ResourceNotFound): int(JsonRpcErrorCode.InvalidParams)}
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """What a request says of itself.  The names are those of `legacy.ServerConversation`."""
+
+    revision: str
+    client_capabilities: ClientCapabilities
+    client_info: Implementation = Implementation()
+    #: None: no log messages at all.
+    log_level: LogLevel | None = None
+
+
+class EnvelopeFault(msgspec.Struct, frozen=True):
+    """Why a request cannot be served: the error that answers it."""
+
+    code: int
+    message: str
+    data: object = None
+
+
+class _Meta(msgspec.Struct):
+    meta: Raw | UnsetType = msgspec.field(default=msgspec.UNSET, name="_meta")
+
+
+def claims_stateless(params: bytes | None) -> bool:
+    """Say whether a request belongs to this era: its `_meta` names a revision, whichever."""
+    if params is None or _VERSION_KEY not in params:
+        return False
+    return get_member(get_member(params, "_meta") or b"", PROTOCOL_VERSION_KEY) is not None
+
+
+def read_envelope(params: bytes | None) -> Envelope | EnvelopeFault:
+    """Read what a request says of itself; the fault is the error to answer with."""
+    meta = _read_meta(params or b"{}")
+    if meta is None:
+        return _missing(PROTOCOL_VERSION_KEY)
+    if isinstance(meta.protocol_version, UnsetType):
+        return _missing(PROTOCOL_VERSION_KEY)
+    if isinstance(meta.client_capabilities, UnsetType):
+        return _missing(CLIENT_CAPABILITIES_KEY)
+    if meta.protocol_version not in STATELESS_REVISIONS:
+        return unsupported_version(meta.protocol_version)
+    info = Implementation() if isinstance(meta.client_info, UnsetType) else meta.client_info
+    level = None if isinstance(meta.log_level, UnsetType) else meta.log_level
+    return Envelope(meta.protocol_version, meta.client_capabilities, info, level)
+
+
+def _read_meta(params: bytes) -> RequestMeta | None:
+    try:
+        meta = decode_value(params, _Meta).meta
+        return None if isinstance(meta, UnsetType) else read(meta, RequestMeta)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _missing(key: str) -> EnvelopeFault:
+    return EnvelopeFault(JsonRpcErrorCode.InvalidParams, f"Invalid params: _meta needs {key!r}")
+
+
+def unsupported_version(requested: str) -> EnvelopeFault:
+    """Return the error for a revision that is not spoken here, with those that are."""
+    data = {"supported": list(STATELESS_REVISIONS), "requested": requested}
+    message = f"Unsupported protocol version: {requested}"
+    return EnvelopeFault(McpErrorCode.UnsupportedProtocolVersion, message, data)
+
+
+def write_envelope(
+    params: bytes | None,
+    revision: str,
+    capabilities: bytes,
+    info: bytes,
+    log_level: LogLevel | None = None,
+) -> bytes:
+    """Return a request's params with what it must say of itself; `capabilities` and `info` are raw JSON."""
+    params = b"{}" if params is None else params
+    members = b'"%b":"%b","%b":%b,"%b":%b' % (
+        _VERSION_KEY,
+        revision.encode(),
+        CLIENT_CAPABILITIES_KEY.encode(),
+        capabilities,
+        CLIENT_INFO_KEY.encode(),
+        info,
+    )
+    if log_level is not None:
+        members += b',"%b":"%b"' % (LOG_LEVEL_KEY.encode(), log_level.encode())
+    present = get_member(params, "_meta")
+    if present is None or present[:1] != b"{":
+        return set_member(params, "_meta", b"{%b}" % members)
+    return set_member(params, "_meta", _joined(members, present))
+
+
+def _joined(members: bytes, value: bytes) -> bytes:
+    """Put members in front of those of an object."""
+    rest = value[1:].lstrip(b" \t\r\n")
+    return b"{%b%b%b" % (members, b"" if rest[:1] == b"}" else b",", rest)
+
+
+class ResultFrame:
+    """What a server's results say of themselves: `resultType`, and who gave them."""
+
+    def __init__(self, info: Implementation) -> None:
+        server = b'"%b":%b' % (SERVER_INFO_KEY.encode(), encode_value(info))
+        self._server = server
+        self._start = b'"resultType":"%b","_meta":{%b}' % (COMPLETE.encode(), server)
+
+    def complete(
+        self, result: bytes, ttl_ms: int | None = None, cache_scope: CacheScope = "private"
+    ) -> bytes:
+        """Return a raw result as this era wants it; with a `ttl_ms` it may be kept for so long.
+
+        A result that says what it is stays what it is.
+        """
+        start = self._start
+        if b'"resultType"' in result and get_member(result, "resultType") is not None:
+            return self._signed(result)
+        if b'"_meta"' in result and get_member(result, "_meta") is not None:
+            result, start = self._signed(result), b'"resultType":"%b"' % COMPLETE.encode()
+        if ttl_ms is not None:
+            start = b'%b,"ttlMs":%d,"cacheScope":"%b"' % (start, ttl_ms, cache_scope.encode())
+        return _joined(start, result)
+
+    def _signed(self, result: bytes) -> bytes:
+        meta = get_member(result, "_meta") or b"{}"
+        if meta[:1] != b"{" or get_member(meta, SERVER_INFO_KEY) is not None:
+            return result
+        return set_member(result, "_meta", _joined(self._server, meta))
+
+
+def discover_result(capabilities: bytes, instructions: str | None) -> bytes:
+    """Return the raw result of `server/discover`, before it is framed."""
+    result = DiscoverResult(
+        supported_versions=list(STATELESS_REVISIONS),
+        capabilities=Raw(capabilities),
+        instructions=instructions or msgspec.UNSET,
+    )
+    return encode_value(result)
+
+
+def code_of(code: int) -> int:
+    """Return the code that an error has in this era."""
+    return _CODES.get(code, code)
+
+
+def tag_subscription(params: Mapping[str, object], id: bytes) -> bytes:
+    """Return the raw params of a notification that belongs to a `subscriptions/listen` of that raw id."""
+    return encode_value({"_meta": {SUBSCRIPTION_ID_KEY: Raw(id)}} | dict(params))

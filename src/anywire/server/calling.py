@@ -1,0 +1,103 @@
+"""Running the handler that serves a request, and answering with what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import Any
+
+from anywire.errors import LimitExceeded
+from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
+from anywire.server.context import Context
+from anywire.server.exchange import Exchange
+from anywire.server.handler import How, Served
+from anywire.server.question import InputRequired
+from anywire.server.result import describe
+from anywire.wire.message import JsonRpcErrorCode
+
+__all__ = ("run_handler",)
+
+_log = logging.getLogger("anywire.server")
+
+
+def run_handler(exchange: Exchange, served: Served, arguments: Any) -> None:
+    """Run a handler and answer its request, at once where that can be."""
+    if served.handler.how is not How.INLINE:
+        exchange.session.running.start(exchange, _run(exchange, served, arguments))
+        return
+    try:
+        output = served.handler.call(arguments, lambda: Context(exchange))
+        if type(output) is InputRequired:
+            exchange.session.running.start(exchange, _run(exchange, served, arguments, output))
+        else:
+            _finish(exchange, served, output)
+    except BaseException as error:  # noqa: BLE001 sorted out there
+        _fail(exchange, served, error)
+
+
+async def _run(
+    exchange: Exchange, served: Served, arguments: Any, required: InputRequired | None = None
+) -> None:
+    """Run a handler that waits or blocks, again after each round of input that it wants first."""
+    try:
+        while True:
+            if required is not None and not await _answered(exchange, required):
+                return
+            if served.handler.how is How.TASK:
+                output = await served.handler.call(arguments, lambda: Context(exchange))
+            else:
+                output = await _in_thread(exchange, served, arguments)
+            if type(output) is not InputRequired:
+                _finish(exchange, served, output)
+                return
+            required = output
+    except BaseException as error:  # noqa: BLE001 sorted out there
+        _fail(exchange, served, error)
+
+
+async def _answered(exchange: Exchange, required: InputRequired) -> bool:
+    """Get the answers that a handler wants; False: the request was answered by asking for them."""
+    exchange.rounds += 1
+    if exchange.rounds > exchange.session.limits.rounds:
+        raise LimitExceeded(f"more than {exchange.session.limits.rounds} rounds of input")
+    return await exchange.require_input(required)
+
+
+async def _in_thread(exchange: Exchange, served: Served, arguments: Any) -> Any:
+    call = partial(served.handler.call, arguments, lambda: Context(exchange))
+    if served.handler.how is How.INLINE:
+        return call()
+    session = exchange.session
+    return await session.loop.run_in_executor(session.service.threads, call)
+
+
+def _finish(exchange: Exchange, served: Served, output: Any) -> None:
+    result = served.encode(output, exchange.terms.revision or MCP_LATEST_PROTOCOL_VERSION)
+    exchange.session.running.forget(exchange)
+    if not exchange.cancelled:  # its id may be in use again
+        exchange.reply(result)
+
+
+def _fail(exchange: Exchange, served: Served, error: BaseException) -> None:
+    """Sort out why a handler did not return."""
+    session = exchange.session
+    session.running.forget(exchange)
+    ends = isinstance(error, SystemExit | KeyboardInterrupt)
+    if ends:
+        session.end_by(error)  # the program wants to end, and does so in order
+    if exchange.cancelled:
+        return  # its id may be in use again
+    label = served.label
+    if ends:
+        exchange.fail(JsonRpcErrorCode.InternalError, f"{label} ended the server")
+    elif session.is_ending and isinstance(error, asyncio.CancelledError | GeneratorExit):
+        exchange.fail(JsonRpcErrorCode.InternalError, f"the call of {label} was cancelled by the server")
+    elif (refusal := exchange.refusal_of(error)) is not None:
+        exchange.refuse(refusal)
+    elif (result := served.encode_failure(error)) is not None:
+        _log.info("%s failed", label, exc_info=error)
+        exchange.reply(result)
+    else:
+        _log.info("%s failed", label, exc_info=error)
+        exchange.fail(JsonRpcErrorCode.InternalError, f"Error in {label}: {describe(error)}")

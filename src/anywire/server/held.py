@@ -1,0 +1,64 @@
+"""Handlers that wait for their client to make its request again: bounded in number and in time.
+
+They belong to the server and not to a conversation, since the next round may come over another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import TYPE_CHECKING
+
+from anywire.errors import LimitExceeded
+from anywire.wire.limits import Limits
+
+if TYPE_CHECKING:
+    from anywire.server.stateless import StatelessExchange
+
+__all__ = ("HeldCalls",)
+
+
+class HeldCalls:
+    """The one door to the table of held handlers."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._calls: dict[str, tuple[StatelessExchange, asyncio.TimerHandle]] = {}
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def hold(self, exchange: StatelessExchange) -> str:
+        """Keep a call and return the handle that it is found by.
+
+        Raises `LimitExceeded` when too many wait.
+        """
+        if len(self._calls) >= self._limits.held_calls:
+            raise LimitExceeded(f"more than {self._limits.held_calls} calls wait for their clients' input")
+        handle = secrets.token_urlsafe(12)
+        seconds = self._limits.held_seconds
+        timer = asyncio.get_running_loop().call_later(seconds, self._expire, handle)
+        self._calls[handle] = exchange, timer
+        return handle
+
+    def find(self, handle: str) -> StatelessExchange | None:
+        """Return the call of a handle, None for one that does not wait here, or no more."""
+        found = self._calls.get(handle)
+        return None if found is None else found[0]
+
+    def release(self, handle: str) -> None:
+        """The call goes on."""
+        _, timer = self._calls.pop(handle)
+        timer.cancel()
+
+    def cancel_all(self, reason: str) -> None:
+        """Stop all handlers that wait."""
+        for handle in list(self._calls):
+            exchange, _ = self._calls[handle]
+            self.release(handle)
+            exchange.cancel(reason)
+
+    def _expire(self, handle: str) -> None:
+        exchange, _ = self._calls[handle]
+        self.release(handle)
+        exchange.cancel("the client did not come back with its answers")

@@ -1,0 +1,86 @@
+"""One request of the stateless era over HTTP, as a transport: its closing is the request's cancellation.
+
+Specification: MCP `basic/transports/streamable-http`, 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from anywire.errors import TransportClosed
+from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.http_stream import OutgoingStream
+from anywire.wire.codec import encode
+from anywire.wire.limits import Limits
+from anywire.wire.message import Batch, ErrorResponse, Message, Request, Response
+
+__all__ = ("HttpCallTransport",)
+
+
+class HttpCallTransport:
+    """Carries one request in and everything that belongs to it out.  See `transport.contract.Transport`."""
+
+    def __init__(self, request: Request, limits: Limits) -> None:
+        self.callbacks = Callbacks()
+        #: What is to be sent.
+        self.stream = OutgoingStream(limits, on_level=ignore)
+        #: The reply, once there is one.
+        self.reply: Response | ErrorResponse | None = None
+        self._request = request
+        self._closed = False
+        self._close_fired: asyncio.Event | None = None
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "answered" if self.reply is not None else "open"
+        return f"<HttpCallTransport {self._request.method}, {state}>"
+
+    @property
+    def closed(self) -> bool:
+        """True once the response is complete, or its client has gone."""
+        return self._closed
+
+    async def start(self) -> None:
+        """Receive the request."""
+        if not self._closed:
+            call_back(self.callbacks.on_message, self._request)
+
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send something that belongs to the request; the reply is the last of it.
+
+        What belongs to no request has no place here and is dropped.
+        """
+        refuse_when_closed(self._closed, "the request")
+        if self.reply is not None or isinstance(message, Batch | Request):
+            return
+        if isinstance(message, Response | ErrorResponse):
+            self.reply = message
+            self.stream.put(encode(message), last=True)
+        elif related is not None:
+            self.stream.put(encode(message))
+
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """As `post`, and wait while the client reads too slowly."""
+        self.post(message, related)
+        if self.stream.full:
+            await self.stream.room()
+
+    async def close(self) -> None:
+        """End the response."""
+        self.end()
+        if self._close_fired is not None:
+            await self._close_fired.wait()
+
+    def end(self, *, gone: bool = False) -> None:
+        """The response is complete, or its client has gone."""
+        if self._closed:
+            return
+        self._closed = True
+        self._close_fired = asyncio.Event()
+        self.stream.end()
+        # Not from here: this may be inside another callback.
+        asyncio.get_running_loop().call_soon(self._fire_close, gone)
+
+    def _fire_close(self, gone: bool) -> None:
+        call_back(self.callbacks.on_close, TransportClosed("the client has gone") if gone else None)
+        if self._close_fired is not None:
+            self._close_fired.set()
