@@ -203,6 +203,9 @@ async def test_authorization_that_is_missing_ends_with_3(answers: type[NeedsToke
         (("serve", WORKSHOP, "--http", "8000"), "'8000' is not HOST:PORT"),
         (("serve", WORKSHOP, "--http", "127.0.0.1:99999"), "'127.0.0.1:99999' is not HOST:PORT"),
         (("serve", "a:b", "--http", "127.0.0.1:1", "--sse", "127.0.0.1:2"), "not allowed with argument"),
+        (("serve", WORKSHOP, "--http", "127.0.0.1:²"), "'127.0.0.1:²' is not HOST:PORT"),
+        (("serve", WORKSHOP, "--path", "/x"), "--path is for --http and --sse"),
+        (("list", "http://127.0.0.1:1/", "--header-file", "~nosuchuser/x"), "~nosuchuser/x cannot be read"),
         (("bridge", "https://127.0.0.1:1/mcp", "--", "x"), "a face speaks http"),
         (("bridge", "http://127.0.0.1/mcp", "--", "x"), "names no port"),
         (("bridge", "http://127.0.0.1:1", "ws://127.0.0.1:2"), "give a list of words, or an http://"),
@@ -268,6 +271,43 @@ def asked(url: str, **headers: str) -> tuple[int, str]:
         return answer.status, message.get("error", {}).get("message", "")
     finally:
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("/my%20path", "/my%20path"), ("/my path", "/my%20path"), ("/é", "/%C3%A9"), ("/a@b:1", "/a@b:1")],
+)
+def test_a_path_with_odd_characters_is_served_where_it_says(given: str, shown: str) -> None:
+    """As it stands in a URL, whether it was given so or plain."""
+    with listening("serve", WORKSHOP, "--http", "127.0.0.1:0", "--path", given) as command:
+        assert command.url.endswith(shown)
+        assert anywire("ping", command.url).code == 0
+        assert anywire("ping", command.url + "x").code != 0
+    with listening("bridge", f"http://127.0.0.1:0{shown}", "--", *server("healthy")) as command:
+        assert command.url.endswith(shown)
+        assert anywire("ping", command.url).code == 0
+
+
+def test_the_path_of_the_old_transport_can_be_chosen_as_well() -> None:
+    with listening("serve", WORKSHOP, "--sse", "127.0.0.1:0", "--path", "/x") as command:
+        assert command.url.endswith("/x")
+        assert anywire("ping", f"sse+{command.url}").code == 0
+
+
+def test_what_is_logged_while_serving_has_a_name_and_an_end() -> None:
+    """Whoever sends garbage does not fill a disk with it."""
+    with listening("serve", WORKSHOP, "--http", "127.0.0.1:0") as command:
+        parts = urlsplit(command.url)
+        for _ in range(30):
+            with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=30) as garbage:
+                garbage.sendall(b"rubbish\r\n\r\n")
+                while garbage.recv(4096):
+                    pass
+        _, told = command.end()
+
+    lines = told.splitlines()[1:]
+    assert len(lines) == 11
+    assert all(line.startswith("anywire: uvicorn: ") for line in lines)
 
 
 def test_a_stranger_is_told_which_option_lets_it_in(serving: Listening) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.commands import ROOT, WITHIN, anywire, server
 from tests.cli.serving import LEAVES_WITHIN, listening
-from tests.cli.test_http import INITIALIZE, WORKSHOP
+from tests.cli.test_http import INITIALIZE, WORKSHOP, asked
 from tests.interop.processes import anywire as command
 from tests.interop.processes import command_line, descendants, spawn, wait_until, watch
 
@@ -85,15 +85,46 @@ def test_each_session_has_a_server_of_its_own_which_ends_with_it() -> None:
 
 
 def test_a_server_that_crashes_costs_its_own_session_only() -> None:
-    """Whoever called is told its last words."""
-    with watch(), listening("bridge", "http://127.0.0.1:0/mcp", *TOOLBOX) as bridge:
+    """Its last words and its command line are for the bridge's own log; whoever called hears how it ended."""
+    words = [*TOOLBOX, "--api-key", "hunter2"]
+    with watch(), listening("bridge", "http://127.0.0.1:0/mcp", *words) as bridge:
         crashed = anywire("call", "crash", bridge.url)
         after = anywire("ping", bridge.url)
-        bridge.end()
+        _, told = bridge.end()
 
     assert crashed.code == 5
-    assert "the toolbox fell down" in crashed.err
+    assert "the server behind the bridge exited with code" in crashed.err
+    for secret in ("toolbox", "hunter2", "fell down"):
+        assert secret not in crashed.err
+    assert "the toolbox fell down" in told
+    assert "--api-key ***" in told
+    assert "hunter2" not in told
     assert after.code == 0
+
+
+def test_the_sessions_of_a_bridge_are_as_few_and_idle_as_short_as_its_options_say() -> None:
+    """Each costs a process, and nobody may end it."""
+    words = ("bridge", "http://127.0.0.1:0/mcp", "--max-sessions", "2", "--idle", "1s", *TOOLBOX)
+    with watch(), listening(*words) as bridge:
+        for _ in range(4):
+            anywire("list", "--json", bridge.url)  # ends its session
+        for _ in range(4):
+            assert asked(bridge.url)[0] == 200  # and these leave theirs behind
+        assert wait_until(lambda: len(children()) <= 2, within=WITHIN)
+        assert wait_until(lambda: not children(), within=WITHIN)
+
+
+@pytest.mark.parametrize("words", [("--max-sessions", "0"), ("--max-sessions", "x"), ("--idle", "0")])
+def test_a_number_that_is_none_is_refused(words: tuple[str, ...]) -> None:
+    done = anywire("bridge", "http://127.0.0.1:0/mcp", *words, *TOOLBOX)
+    assert done.code == 2
+
+
+@pytest.mark.parametrize("words", [("--max-sessions", "3"), ("--idle", "5m")])
+def test_options_for_sessions_belong_to_http(words: tuple[str, ...]) -> None:
+    done = anywire("bridge", "stdio", *words, *TOOLBOX)
+    assert done.code == 2
+    assert f"{words[0]} is for a face over HTTP" in done.err
 
 
 def test_a_command_that_cannot_be_started_is_told_to_who_asks() -> None:
@@ -103,7 +134,9 @@ def test_a_command_that_cannot_be_started_is_told_to_who_asks() -> None:
         assert bridge.process.poll() is None
 
     assert done.code in (4, 5)
-    assert "no program 'anywire-no-such-program' was found" in done.err
+    assert "the server behind the bridge could not be started; see the bridge's log" in done.err
+    assert "anywire-no-such-program" not in done.err
+    assert "no program 'anywire-no-such-program' was found" in bridge.err
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["http", "sse"])

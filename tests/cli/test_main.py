@@ -66,7 +66,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (("ping", "--cwd", "/", "a:b"), "--cwd is for a command behind '--'"),
         (("ping", "--env", "A", "a:b"), "--env is for a command behind '--'"),
         (("ping", "--env", "ANYWIRE_NOT_SET", "--", "a"), "the variable ANYWIRE_NOT_SET is not set"),
-        (("ping", "--env", "=x", "--", "a"), "'=x' names no variable"),
+        (("ping", "--env", "=x", "--", "a"), "'=…' names no variable"),
         (("call",), "the following arguments are required: TOOL"),
         (("call", "tool"), "the target comes last"),
         (("call", "tool", "a=b"), "the target comes last"),
@@ -196,12 +196,36 @@ def test_a_reader_that_leaves_early_is_no_trouble() -> None:
 
 
 def test_closed_streams_are_no_trouble() -> None:
-    """Whoever starts the command may have closed stdout or stderr."""
+    """Whoever starts the command may have closed stderr, which costs nothing, or stdout, which is told."""
     line = f'"{sys.executable}" -m anywire ping -- "{sys.executable}" -S -m tests.cli.servers.healthy'
 
     for closing in (">&-", "2>&-"):
         done = subprocess.run(
             ["sh", "-c", f"{line} {closing}"], capture_output=True, cwd=ROOT, timeout=WITHIN, check=False
         )
-        assert done.returncode == 0
-        assert done.stderr == b""
+        assert done.returncode == (1 if closing == ">&-" else 0)
+        assert done.stderr.startswith(b"anywire: stdout is closed" if closing == ">&-" else b"")
+        assert done.stderr.count(b"\n") == done.returncode
+
+
+def test_a_call_whose_result_has_nowhere_to_go_is_not_made(tmp_path: Path) -> None:
+    """A tool may have been executed for nothing."""
+    marker = tmp_path / "started"
+    line = f'"{sys.executable}" -m anywire call x -- sh -c "touch {marker}"'
+    done = subprocess.run(
+        ["sh", "-c", f"{line} >&-"], capture_output=True, cwd=ROOT, timeout=WITHIN, check=False
+    )
+
+    assert done.returncode == 1
+    assert not marker.exists()
+
+
+def test_a_stdout_that_takes_nothing_is_one_sentence() -> None:
+    """Such as a disk that is full."""
+    line = f'"{sys.executable}" -m anywire ping -- "{sys.executable}" -S -m tests.cli.servers.healthy'
+    done = subprocess.run(
+        ["sh", "-c", f"{line} >/dev/full"], capture_output=True, cwd=ROOT, timeout=WITHIN, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr == b"anywire: stdout takes no answer: No space left on device\n"

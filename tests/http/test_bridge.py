@@ -23,7 +23,7 @@ from anywire.transport.process import Command
 from anywire.transport.sse_server import SseListener
 from anywire.transport.stdio_client import StdioClientTransport
 from anywire.wire.limits import Limits
-from tests.http.raw import Caller, ask, call, connection, initialize, note, text_of
+from tests.http.raw import LATEST, Caller, ask, call, connection, initialize, note, text_of
 from tests.http.serving import QUICK, listener_of, on_socket, until, within
 from tests.http.tools import Tools
 
@@ -153,6 +153,30 @@ async def test_many_handshakes_and_farewells_leave_no_child() -> None:
         await until(lambda: not len(here.face), "all relays have ended")
 
 
+async def test_a_session_whose_initialize_was_refused_ends_with_its_child() -> None:
+    """The client gets the refusal, and has no further use for either."""
+    async with bridge() as here:
+        unwanted = {"name": "unwanted", "version": "1"}
+        order = ask(0, "initialize", {"protocolVersion": LATEST, "capabilities": {}, "clientInfo": unwanted})
+        callers = [Caller(here.url) for _ in range(3)]
+        answers = [await caller.post(order) for caller in callers]
+        await until(lambda: not len(here.face), "all relays have ended")
+        await until(lambda: not len(here.listener.sessions), "and all sessions")
+
+    assert [answer.error for answer in answers] == ["not you"] * 3
+
+
+async def test_a_session_too_many_takes_the_place_of_the_one_that_idled_longest() -> None:
+    """And its child with it."""
+    async with bridge(limits=QUICK.replace(sessions=2)) as here:
+        (_, first), (two, second), (_, third) = [await here.caller() for _ in range(3)]
+        await until(lambda: not alive(first), "the child of the first has gone")
+
+        assert alive(second)
+        assert alive(third)
+        assert (await two.post(ask(1, "ping"))).status == 200
+
+
 async def test_progress_travels_on_the_stream_of_its_call() -> None:
     """Of two calls at once, each has its own; anything else is on the general stream."""
     async with bridge() as here:
@@ -180,7 +204,7 @@ async def test_a_child_that_cannot_start_is_answered_with_the_reason() -> None:
         answer = await Caller(here.url).post(initialize(id="x"))
 
     assert answer.message["id"] == "x"
-    assert "/no/such/program" in answer.error
+    assert answer.error == "the server behind the bridge could not be started; see the bridge's log"
     assert any("/no/such/program" in report for report in here.reports)
 
 
@@ -192,7 +216,8 @@ async def test_a_child_that_cannot_even_be_thought_of_is_answered_as_well() -> N
         answer = await Caller(here.url).post(initialize(id=7))
 
     assert answer.message["id"] == 7
-    assert "there is no such thing" in answer.error
+    assert answer.error == "the server behind the bridge could not be started; see the bridge's log"
+    assert any("there is no such thing" in report for report in here.reports)
 
 
 async def test_a_child_that_dies_in_a_call_answers_all_that_were_asked() -> None:
@@ -211,8 +236,9 @@ async def test_a_child_that_dies_in_a_call_answers_all_that_were_asked() -> None
         again, other = await here.caller()
 
         for message in (died.message, reply):
-            assert "code 3" in message["error"]["message"]
-            assert "the disk is full" in message["error"]["message"]
+            told = message["error"]["message"]
+            assert told == "the server behind the bridge exited with code 3; see the bridge's log"
+        assert any("the disk is full" in report for report in here.reports)
         assert [died.message["id"], reply["id"]] == [2, 1]
         assert gone.status == 404
         assert other != pid
@@ -297,6 +323,34 @@ async def test_a_child_that_does_not_read_holds_its_client_and_nothing_else(tmp_
         assert text_of((await napping).message) == "nap"
 
 
+async def test_a_post_to_a_child_that_does_not_read_is_refused_in_time(tmp_path: Path) -> None:
+    """With the id of its request; a cancellation is not held at all."""
+    limits = QUICK.replace(write_high_bytes=64 * 1024, write_low_bytes=16 * 1024, gate_seconds=0.2)
+    async with bridge(limits=limits) as here:
+        caller, _ = await here.caller()
+        session = here.session(caller)
+        napping = asyncio.ensure_future(caller.post(call("n", "nap", {"until": str(tmp_path / "up")})))
+        await until(lambda: session.is_working, "the child is about to nap")
+        large = note("notifications/x", "x" * 100_000)
+        while not session.gate.held:
+            assert (await caller.post(large)).status == 202
+        request = await caller.post(ask("later", "ping"))
+        noted = await caller.post(note("notifications/x"))
+        noted_large = await caller.post(large)
+        stranger = await caller.post(note("notifications/cancelled", {"requestId": "stranger"}))
+        cancelled = await caller.post(note("notifications/cancelled", {"requestId": "n"}))
+        withdrawn = await napping
+        (tmp_path / "up").touch()
+        await until(lambda: not session.gate.held, "the child reads again")
+        after = await caller.post(ask("later", "ping"))
+
+    assert [each.status for each in (request, noted, noted_large, stranger)] == [503] * 4
+    assert request.message["id"] == "later"
+    assert "takes no more messages" in request.error
+    assert (cancelled.status, withdrawn.status) == (202, 202)
+    assert after.message["result"] == {}
+
+
 async def test_the_old_transport_is_a_face_as_well() -> None:
     reports: list[str] = []
     face = HttpFace(
@@ -341,7 +395,7 @@ async def test_a_refused_server_behind_is_told_to_the_client() -> None:
         return HttpClientTransport("http://127.0.0.1:1/mcp", limits=QUICK)
 
     async with bridge(target) as here:
-        with pytest.raises(PeerError, match=r"127\.0\.0\.1:1"):
+        with pytest.raises(PeerError, match="behind the bridge could not be reached"):
             await connect(here.url, limits=QUICK).open()
 
 

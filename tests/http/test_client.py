@@ -11,21 +11,26 @@ import ssl
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from anywire import Client, connect
+from anywire import Client, Server, connect
 from anywire.errors import (
+    AnywireError,
     ConfigError,
     ConnectFailed,
     DeadlineExceeded,
     HttpStatusError,
+    SessionError,
     TransportBroken,
     TransportClosed,
 )
 from anywire.transport.http_client import HttpClientTransport
+from anywire.transport.http_exchange import _open_socket
 from anywire.transport.http_server import HttpListener
 from anywire.wire.codec import decode
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -430,6 +435,42 @@ async def test_no_proxy_is_used_for_a_host_that_is_excepted(monkeypatch: pytest.
         await client.ping()
 
 
+@pytest.mark.parametrize("excepted", ["127.0.0.1:{port}", "other.example, 127.0.0.1:{port}", "*"])
+async def test_a_host_may_be_excepted_with_its_port(monkeypatch: pytest.MonkeyPatch, excepted: str) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:1")
+    async with crooked(honest) as server:
+        port = server.url.rsplit(":", 1)[1].partition("/")[0]
+        monkeypatch.setenv("no_proxy", excepted.format(port=port))
+        async with connect(server.url, limits=QUICK) as client:
+            await client.request("tools/list")
+
+
+@pytest.mark.parametrize(
+    ("variable", "proxy"),
+    [
+        ("HTTP_PROXY", "socks5://me:hunter2@127.0.0.1:1"),
+        ("http_proxy", "socks5h://me:hunter2@127.0.0.1:1"),
+        ("HTTP_PROXY", "https://me:hunter2@127.0.0.1:1"),
+        ("ALL_PROXY", "socks5://me:hunter2@127.0.0.1:1"),
+        ("all_proxy", "garbage://"),
+        ("HTTP_PROXY", "http://"),
+        ("HTTP_PROXY", "http://[::1"),
+        ("HTTP_PROXY", "127.0.0.1:notaport"),
+    ],
+)
+async def test_a_proxy_that_cannot_be_spoken_to_is_not_passed_over(
+    monkeypatch: pytest.MonkeyPatch, variable: str, proxy: str
+) -> None:
+    """Nothing is sent around it; what is told names the variable and not the password."""
+    monkeypatch.setenv(variable, proxy)
+    async with crooked(honest) as server:
+        with pytest.raises(ConfigError, match=f"^{variable} is .* cannot speak to") as refused:
+            await connect(server.url, limits=QUICK).open()
+
+        assert "hunter2" not in str(refused.value)
+        assert server.seen == []
+
+
 async def test_a_proxy_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     with pytest.raises(ConnectFailed, match=r"127\.0\.0\.1"):
@@ -761,3 +802,68 @@ async def test_a_call_whose_stream_is_cut_at_every_silence_has_its_reply_all_the
 
         assert (await calling).text == "three"
         assert tools.runs["step_then_hold"] == 1
+
+
+# What else is wrong around a client.
+
+
+@pytest.mark.parametrize("given", [None, 5, {"Authorization": None}, {1: "x"}, "Authorization: x"])
+async def test_a_hook_that_returns_no_headers_is_told(given: Any) -> None:
+    async def hook() -> Any:
+        return given
+
+    async with crooked(honest) as server:
+        with pytest.raises(ConfigError, match="the hook for headers returned a"):
+            await connect(server.url, hook=hook, limits=QUICK).open()
+        assert server.seen == []
+
+
+async def test_a_port_that_speaks_tls_is_told_apart() -> None:
+    """To somebody who wrote http:// for https://."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    folder = Path(__file__).with_name("certificates")
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    async with crooked(honest, tls=context) as server:
+        with pytest.raises(AnywireError, match="if TLS is spoken there, the address begins with https://"):
+            await connect(server.url.replace("https:", "http:"), limits=QUICK).open()
+
+
+async def test_certificates_that_cannot_be_read_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenSSL passes over them, and then trusts nobody."""
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
+    with pytest.raises(ConfigError, match="SSL_CERT_FILE is '/nonexistent', which cannot be read"):
+        await connect("https://127.0.0.1:1/mcp", limits=QUICK).open()
+
+
+async def test_a_connection_asks_an_idle_peer_for_a_sign_of_life() -> None:
+    """A peer that vanished without a farewell would be waited for without end."""
+    address = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 1))
+    with _open_socket(address) as opened:
+        assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        if hasattr(socket, "TCP_KEEPIDLE"):
+            assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 60
+
+
+def test_a_client_works_in_the_loop_it_was_opened_in() -> None:
+    """Another one is told so, and the first can still close it."""
+    client = connect(Server("s"))
+    with asyncio.Runner() as first, asyncio.Runner() as second:
+        first.run(client.open())
+        for work in (client.ping, client.close, partial(client.notify, "notifications/x")):
+            with pytest.raises(SessionError, match="in another event loop"):
+                second.run(work())
+        first.run(client.close())
+
+
+async def test_noise_of_a_url_is_not_told_to_go_to_a_stderr(caplog: pytest.LogCaptureFixture) -> None:
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc == "tools/list":
+            await out.stream(event(b"rubbish"), event(reply(asked, {"tools": []})))
+            return True
+        return None
+
+    async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
+        await client.tools()
+    told = [record.message for record in caplog.records if "no message" in record.message]
+    assert len(told) == 1
+    assert "stderr" not in told[0]

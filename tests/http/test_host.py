@@ -29,7 +29,18 @@ def test_an_address_is_a_host_and_a_port(address: str, split: tuple[str, int]) -
 
 
 @pytest.mark.parametrize(
-    "address", ["", "8000", ":8000", "localhost", "localhost:", "localhost:x", "localhost:65536"]
+    "address",
+    [
+        "",
+        "8000",
+        ":8000",
+        "localhost",
+        "localhost:",
+        "localhost:x",
+        "localhost:65536",
+        "h:²",
+        "h:" + "1" * 5000,
+    ],
 )
 def test_anything_else_is_refused_with_an_example(address: str) -> None:
     with pytest.raises(ConfigError, match=r"HOST:PORT, such as"):
@@ -100,4 +111,28 @@ async def test_a_host_ends_although_a_client_reads_nothing() -> None:
         serving.cancel()
         await until(serving.done, "the host has ended")
 
+    assert serving.cancelled()
+
+
+async def test_what_uvicorn_says_is_our_own_log_and_bounded(caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever sends garbage does not fill a disk with it."""
+    tools = Tools()
+    listener = listener_of(tools.accept)
+    opened = bind("127.0.0.1", 0)
+    port = opened.getsockname()[1]
+    serving = asyncio.create_task(AsgiHost(listener, listener.close, QUICK).serve(opened))
+    await Caller(f"http://127.0.0.1:{port}/mcp").initialize()
+    for _ in range(50):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"rubbish\r\n\r\n")
+        await reader.read()
+        writer.close()
+    serving.cancel()
+    await until(serving.done, "the host has ended")
+
+    told = [record.message for record in caplog.records if record.name == "anywire.http"]
+    assert told[0] == "uvicorn: Invalid HTTP request received."
+    assert told[-1] == "uvicorn: more of this minute is left out"
+    assert len(told) == 11
+    assert not [record for record in caplog.records if record.name.startswith("uvicorn")]
     assert serving.cancelled()

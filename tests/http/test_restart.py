@@ -10,7 +10,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 
 from anywire import Client, connect
-from anywire.errors import AnywireError, ConnectFailed, HttpStatusError, PeerError, TransportBroken
+from anywire.errors import (
+    AnywireError,
+    ConnectFailed,
+    DeadlineExceeded,
+    HttpStatusError,
+    PeerError,
+    TransportBroken,
+    TransportClosed,
+)
 from anywire.transport.http_server import HttpListener
 from anywire.wire.message import Notification
 from tests.http.crooked import JSON, Asked, Out, crooked, event, reply, welcome
@@ -179,14 +187,14 @@ async def test_a_second_refusal_is_an_error() -> None:
     """No circle of handshakes."""
 
     async def quirk(asked: Asked, out: Out) -> bool | None:
-        if asked.rpc in ("tools/list", "tools/call"):
+        if asked.rpc in ("tools/list", "tools/call", "ping"):
             await out.whole(404, "text/plain", b"no such session")
             return True
         return None
 
     async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
         for method in ("tools/list", "tools/call"):
-            with pytest.raises(AnywireError, match="new session was refused"):
+            with pytest.raises(AnywireError, match="does not know the session that it has just given"):
                 await client.request(method)
 
         assert len(server.asked("POST", "tools/call")) == 2
@@ -298,3 +306,142 @@ async def test_an_error_of_the_handshake_is_the_peers() -> None:
         client = connect(server.url, limits=QUICK)
         with pytest.raises(PeerError, match="closed"):
             await client.open()
+
+
+# A 404 that is no session's.
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tools/list"])
+async def test_an_error_that_names_the_request_is_its_answer_whatever_the_status(method: str) -> None:
+    """404 says that the session is gone only where it does not say something else."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc == method:
+            error = b'{"jsonrpc":"2.0","id":%d,"error":{"code":-32001,"message":"no such tool"}}'
+            await out.whole(404, JSON, error % asked.message["id"])
+            return True
+        return None
+
+    async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
+        with pytest.raises(PeerError, match="no such tool"):
+            await client.request(method)
+
+        assert len(server.asked("POST", method)) == 1
+        assert len(server.asked("POST", "initialize")) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "body"),
+    [
+        ("text/plain", b"not found"),
+        ("application/json", b'{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"not found"}}'),
+        ("application/json", b'{"jsonrpc":"2.0","id":77,"error":{"code":-32001,"message":"not found"}}'),
+        ("application/json", b'{"detail":"not found"}'),
+    ],
+)
+async def test_a_call_is_not_sent_again_while_its_session_lives(content: str, body: bytes) -> None:
+    """Whoever said 404 may have executed it: the session, asked for itself, is still there."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc == "tools/call":
+            await out.whole(404, content, body)
+            return True
+        return None
+
+    async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
+        with pytest.raises(HttpStatusError, match=r"404.*not found"):
+            await client.call_tool("echo")
+
+        assert len(server.asked("POST", "tools/call")) == 1
+        assert len(server.asked("POST", "initialize")) == 1
+
+
+async def test_a_call_is_sent_again_when_the_server_knows_nothing_of_its_session() -> None:
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc in ("tools/call", "ping") and len(server.asked("POST", "initialize")) == 1:
+            await out.whole(404, "text/plain", b"no such session")
+            return True
+        return None
+
+    async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
+        await client.request("tools/call")
+
+        assert len(server.asked("POST", "tools/call")) == 2
+        assert len(server.asked("POST", "initialize")) == 2
+
+
+# New sessions that are for nothing.
+
+
+@pytest.mark.parametrize("refused", ["GET and ping", "everything", "the handshake"])
+async def test_a_server_that_loses_each_session_is_asked_ever_more_slowly_and_then_no_more(
+    refused: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An idle client makes no storm, says so once, and ends with the reason."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc == "initialize":
+            if refused != "the handshake" or len(server.asked("POST", "initialize")) == 1:
+                return None
+            await out.whole(503, "text/plain", b"too many sessions")
+        elif asked.rpc == "notifications/initialized" and refused != "everything":
+            return None
+        else:
+            await out.whole(404, "text/plain", b"no such session")
+        return True
+
+    limits = QUICK.replace(reconnect_seconds=0.001, reconnect_most_seconds=0.01)
+    async with crooked(quirk) as server:
+        client = connect(server.url, limits=limits)
+        await client.open()
+        await until(lambda: client._transport.closed, "the client has given up")
+        await until(lambda: "DELETE" in [each.method for each in server.seen], "and has ended its session")
+        with pytest.raises(TransportClosed, match="given up: 8 new sessions in a row"):
+            await client.ping()
+        assert len(server.asked("POST", "initialize")) == 9
+        told = [record.message for record in caplog.records if record.levelname == "WARNING"]
+        assert [line for line in told if "gone as well" in line] == told
+        assert len(told) == 1
+        await client.close()
+
+
+# How long a lost reply is gone after.
+
+
+async def test_a_call_whose_server_has_gone_says_so_when_its_time_is_over() -> None:
+    """It waits no longer than it was asked to, and tells what it has tried."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc == "tools/call":
+            await out.stream(event(b"", "1"))
+            out.cut()
+            return True
+        if asked.method == "GET" and asked.get("Last-Event-ID"):
+            await out.whole(503, "text/plain", b"gone away")
+            return True
+        return None
+
+    limits = QUICK.replace(reconnect_seconds=0.01, reconnect_most_seconds=100.0)
+    async with crooked(quirk) as server, connect(server.url, limits=limits) as client:
+        with pytest.raises(DeadlineExceeded, match=r"within 0.3 s.*was lost and not resumed.*503"):
+            await client.call_tool("echo", timeout=0.3)
+
+
+async def test_a_lost_reply_is_gone_after_no_longer_than_a_request_may_take() -> None:
+    """For those who wait without a clock."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc == "tools/call":
+            await out.stream(event(b"", "1"))
+            out.cut()
+            return True
+        if asked.method == "GET" and asked.get("Last-Event-ID"):
+            await out.whole(503, "text/plain", b"gone away")
+            return True
+        return None
+
+    limits = QUICK.replace(reconnect_seconds=0.01, reconnect_most_seconds=0.1, request_seconds=0.1)
+    async with crooked(quirk) as server, connect(server.url, limits=limits) as client:
+        with pytest.raises(TransportBroken, match=r"could not be resumed in \d tries"):
+            await client.call_tool("echo", timeout=20.0)
+        assert 2 <= len([each for each in server.asked("GET") if each.get("Last-Event-ID")]) < 8

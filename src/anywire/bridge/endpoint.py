@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, TypeAlias
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import msgspec
 
 from anywire.errors import ConfigError
+from anywire.transport.redact import show_url
 from anywire.wire.framing import Framing
 
 __all__ = (
@@ -41,7 +42,10 @@ class StdioFace(msgspec.Struct, frozen=True):
 
 
 class HttpAddress(msgspec.Struct, frozen=True):
-    """Where to listen for HTTP.  `old`: for clients of HTTP+SSE, the transport of 2024-11-05."""
+    """Where to listen for HTTP; `path` as it is, without escapes.
+
+    `old`: for clients of HTTP+SSE, the transport of 2024-11-05.
+    """
 
     host: str
     port: int
@@ -66,14 +70,18 @@ def read_face(text: str) -> Face:
     except ValueError:
         raise _no_face(text) from None
     if parts.scheme == "https":
-        raise ConfigError(f"{text}: a face speaks http; put something that speaks TLS in front of it")
+        raise ConfigError(
+            f"{show_url(text)}: a face speaks http; put something that speaks TLS in front of it"
+        )
     if parts.scheme == "http" and parts.hostname:
-        return HttpAddress(parts.hostname, _port(text, parts), parts.path or _DEFAULT_PATH, "sse+" in text)
+        return HttpAddress(
+            parts.hostname, _port(text, parts), unquote(parts.path) or _DEFAULT_PATH, "sse+" in text
+        )
     raise _no_face(text)
 
 
 def _no_face(text: str) -> ConfigError:
-    return ConfigError(f"there is no face {text!r}; faces are: {', '.join(FACES)}")
+    return ConfigError(f"there is no face {show_url(text)!r}; faces are: {', '.join(FACES)}")
 
 
 def _port(text: str, parts: SplitResult) -> int:
@@ -82,7 +90,7 @@ def _port(text: str, parts: SplitResult) -> int:
     except ValueError:
         port = None
     if port is None:
-        raise ConfigError(f"{text} names no port; write http://127.0.0.1:8000{_DEFAULT_PATH}")
+        raise ConfigError(f"{show_url(text)} names no port; write http://127.0.0.1:8000{_DEFAULT_PATH}")
     return port
 
 
@@ -104,7 +112,7 @@ def child_environment(words: list[str], environment: Mapping[str, str]) -> dict[
     for word in words:
         name, equals, value = word.partition("=")
         if not name:
-            raise ConfigError(f"{word!r} names no variable; write NAME=VALUE or NAME")
+            raise ConfigError("'=…' names no variable; write NAME=VALUE or NAME")
         if not equals and name not in environment:
             raise ConfigError(f"the variable {name} is not set, so it cannot be let through")
         result[name] = value if equals else environment[name]

@@ -1,4 +1,7 @@
-"""A bridge that is offered over HTTP: each session of a client gets a server of its own."""
+"""A bridge that is offered over HTTP: each session of a client gets a server of its own.
+
+The clients may be anybody who reaches the address: they are not told what runs behind it.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from anywire.bridge.discretion import plain_sentence
 from anywire.bridge.relay import Relay
-from anywire.errors import AnywireError
+from anywire.errors import AnywireError, SpawnFailed
 from anywire.transport.contract import Transport
+from anywire.transport.http_session import HttpServerTransport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, JsonRpcErrorCode, Message, Request, create_error_response
 
@@ -47,10 +52,15 @@ class HttpFace:
             target = self._make_target()
         except Exception as error:  # noqa: BLE001 whoever waits must be told, whatever it was
             self._report(f"no server for a session: {error}")
-            await _refuse(transport, f"the server cannot be reached: {error}")
+            await _refuse(transport, plain_sentence(SpawnFailed()))
             return
         try:
-            await Relay(transport, target, self._report, self._limits).run()
+            # A client whose initialize was refused comes back without this session's id.
+            ends_refused = isinstance(transport, HttpServerTransport)
+            relay = Relay(
+                transport, target, self._report, self._limits, discreet=True, ends_refused=ends_refused
+            )
+            await relay.run()
         except AnywireError as error:
             self._report(str(error))
 

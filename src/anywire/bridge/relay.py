@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from anywire.bridge.discretion import BEHIND, plain_sentence
 from anywire.bridge.pressure import couple
 from anywire.bridge.streams import Belonging
 from anywire.errors import AnywireError, DeadlineExceeded
@@ -50,7 +51,10 @@ class _Initialized(msgspec.Struct):
 class Relay:
     """One client on the face, one server behind it; `run()` is its whole life.
 
-    `report` gets sentences for people, one for each thing that is worth one.
+    `report` gets sentences for people, one for each thing that is worth one.  `discreet`: the client may
+    be anybody on the network, so that it is told how the server failed and nothing else of it; `report`
+    gets the rest.  `ends_refused`: a client whose `initialize` the server refused has no further use for
+    this conversation.
     """
 
     def __init__(
@@ -59,10 +63,19 @@ class Relay:
         target: Transport,
         report: Callable[[str], None],
         limits: Limits = DEFAULT_LIMITS,
+        *,
+        discreet: bool = False,
+        ends_refused: bool = False,
     ) -> None:
+        self._discreet = discreet
+        self._ends_refused = ends_refused
         self._face = face
         self._target = target
         self._name = getattr(target, "name", "the server")
+        # Only a child has a stderr where its noise belongs.
+        is_child = isinstance(target, StreamTransport)
+        self._wrote, self._where = ("wrote", " on stdout") if is_child else ("sent", "")
+        self._advice = " (it belongs on stderr)" if is_child else ""
         self._report = report
         self._limits = limits
         self._unanswered: dict[bytes, bytes] = {}
@@ -88,7 +101,7 @@ class Relay:
         target.callbacks.on_message = self._from_server
         target.callbacks.on_error = self._server_noise
         target.callbacks.on_close = self._server_closed
-        target.callbacks.on_failed = lambda id, error: self._fail(id, str(error))
+        target.callbacks.on_failed = self._target_failed
         couple(face, target)
 
     async def run(self) -> None:
@@ -104,7 +117,8 @@ class Relay:
             await self._target.close()
             await self._face.close()
             if self._noise > 1:
-                self._report(f"{self._name} wrote {self._noise} things on stdout that are no messages")
+                things = f"{self._noise} things{self._where}"
+                self._report(f"{self._name} {self._wrote} {things} that are no messages")
 
     async def _start(self) -> None:
         try:
@@ -145,7 +159,7 @@ class Relay:
                 f"{self._name} did not answer within {seconds:g} s after the last request"
             )
             self._server_error = error
-            self._fail_all(str(error))
+            self._fail_all(self._told(error))
 
     # From the client.
 
@@ -212,8 +226,12 @@ class Relay:
     def _settle(self, reply: Response | ErrorResponse) -> None:
         assert reply.id is not None
         key = id_key(reply.id)
-        if self._forget(key) and key == self._initialize_key and isinstance(reply, Response):
+        if not self._forget(key) or key != self._initialize_key:
+            return
+        if isinstance(reply, Response):
             self._revision = _revision_of(reply)
+        elif self._ends_refused:
+            self._client_left.set()  # heard of when the reply has been handed on
 
     def _forget(self, key: bytes) -> bool:
         """An answer has come, or is wanted no more; say whether one was awaited."""
@@ -234,14 +252,15 @@ class Relay:
             self._report(str(error))
             return
         if error.is_reply and error.id is not None and id_key(error.id) in self._unanswered:
-            self._fail(error.id, f"{self._name}: its reply cannot be used: {error.reason}")
+            name = BEHIND if self._discreet else self._name
+            self._fail(error.id, f"{name}: its reply cannot be used: {error.reason}")
             return
         self._noise += 1
         if self._noise == 1:
             start = error.data[:120].decode("utf-8", "backslashreplace")
             self._report(
-                f"{self._name} wrote something on stdout that is no message "
-                f"(it belongs on stderr): {start!r}: {error.reason}"
+                f"{self._name} {self._wrote} something{self._where} that is no message{self._advice}: "
+                f"{start!r}: {error.reason}"
             )
 
     def _server_closed(self, error: AnywireError | None) -> None:
@@ -249,8 +268,19 @@ class Relay:
         self._fail_all(self._why_server_left())
         self._server_left.set()
 
+    def _target_failed(self, id: bytes, error: AnywireError) -> None:
+        if self._discreet:
+            self._report(str(error))
+        self._fail(id, self._told(error))
+
+    def _told(self, error: AnywireError | None) -> str:
+        """Say what the client may know of an error."""
+        if self._discreet:
+            return plain_sentence(error)
+        return str(error) if error is not None else f"{self._name} was ended"
+
     def _why_server_left(self) -> str:
-        return str(self._server_error) if self._server_error is not None else f"{self._name} was ended"
+        return self._told(self._server_error)
 
     def _fail_all(self, why: str) -> None:
         self._failed += len(self._unanswered)

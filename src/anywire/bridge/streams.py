@@ -38,7 +38,8 @@ class Belonging:
 
     def __init__(self) -> None:
         self._ids: dict[bytes, bytes] = {}
-        self._tokens: dict[bytes, bytes] = {}
+        self._tokens: dict[bytes, bytes] = {}  # of which request a token is ...
+        self._token_of: dict[bytes, bytes] = {}  # ... and the way back
 
     def asked(self, request: Request) -> None:
         """A request is on its way."""
@@ -49,12 +50,16 @@ class Belonging:
         except msgspec.MsgspecError:
             return
         if not isinstance(token, UnsetType):
-            self._tokens[id_key(bytes(token))] = key
+            known = id_key(bytes(token))
+            self._tokens[known] = key
+            self._token_of[key] = known
 
     def settled(self, key: bytes) -> None:
         """A request has its answer, or needs none any more."""
-        if self._ids.pop(key, None) is not None:
-            self._tokens = {token: of for token, of in self._tokens.items() if of != key}
+        self._ids.pop(key, None)
+        token = self._token_of.pop(key, None)
+        if token is not None and self._tokens.get(token) == key:  # a later request may have taken it over
+            del self._tokens[token]
 
     def of(self, message: Message) -> bytes | None:
         """Return the raw id of the request that a message of the server belongs to, if one can be told."""

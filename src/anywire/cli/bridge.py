@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anywire.cli.headers import add_header_options
-from anywire.cli.options import add_child_options
+from anywire.cli.options import add_child_options, count, duration
 from anywire.cli.parser import Commands, Parser
 from anywire.cli.serving import add_guard_options, listen
 from anywire.errors import ConfigError
+from anywire.wire.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress, StdioFace
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from anywire.transport.contract import Transport
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
+    from anywire.wire.limits import Limits
 
 __all__ = ("add_parser", "run")
 
@@ -66,6 +68,22 @@ def add_parser(commands: Commands) -> Parser:
     add_child_options(parser, with_framing=False)
     add_header_options(parser)
     add_guard_options(parser)
+    parser.add_argument(
+        "--max-sessions",
+        type=count,
+        default=None,
+        metavar="N",
+        help=f"sessions over HTTP at once, {DEFAULT_LIMITS.child_sessions} with a command; one more ends the "
+        "idlest, such as --max-sessions 10",
+    )
+    parser.add_argument(
+        "--idle",
+        type=duration,
+        default=None,
+        metavar="DURATION",
+        help="when an unused session over HTTP ends with its server "
+        f"({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), such as --idle 5m",
+    )
     return parser
 
 
@@ -75,6 +93,8 @@ def run(options: argparse.Namespace) -> int:
     from anywire.cli.children import Children
 
     face, children = read_face(options.face), Children()
+    if not isinstance(face, HttpAddress):
+        _refuse_session_options(options)
     make_target = _target_maker(options, children)
     if isinstance(face, HttpAddress):
         return _offer_http(options, face, make_target, children)
@@ -86,7 +106,6 @@ def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport], children
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
     from anywire.transport.stdio_server import StdioListener
-    from anywire.wire.limits import DEFAULT_LIMITS
 
     # Before there is an event loop: one that is made while stdin or stdout is closed takes its number.
     claim = claim_stdio()
@@ -104,18 +123,33 @@ def _offer_http(
 ) -> int:
     from anywire.bridge.http_face import HttpFace
 
-    relays = HttpFace(make_target, _report)
+    limits = _limits_of(options)
+    relays = HttpFace(make_target, _report, limits)
 
     def make(guard: Guard) -> HttpListener | SseListener:
         from anywire.transport.http_server import HttpListener
         from anywire.transport.sse_server import SseListener
 
         if face.old:
-            return SseListener(relays.accept, guard=guard)
+            return SseListener(relays.accept, guard=guard, limits=limits)
         # What the server behind has is not known here; it will say so itself.
-        return HttpListener(relays.accept, lambda method: True, guard=guard, path=face.path)
+        return HttpListener(relays.accept, lambda method: True, guard=guard, path=face.path, limits=limits)
 
-    return listen(options, face, make, close=lambda: children.hurried(relays.close()))
+    return listen(options, face, make, close=lambda: children.hurried(relays.close()), limits=limits)
+
+
+def _limits_of(options: argparse.Namespace) -> Limits:
+    usual = DEFAULT_LIMITS.child_sessions if options.command else DEFAULT_LIMITS.sessions
+    return DEFAULT_LIMITS.replace(
+        sessions=options.max_sessions or usual,
+        session_idle_seconds=options.idle or DEFAULT_LIMITS.session_idle_seconds,
+    )
+
+
+def _refuse_session_options(options: argparse.Namespace) -> None:
+    for name, value in (("--max-sessions", options.max_sessions), ("--idle", options.idle)):
+        if value is not None:
+            raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
 
 
 def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:
@@ -124,10 +158,11 @@ def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[
 
     from anywire.bridge.endpoint import child_environment, is_url, target_framing
     from anywire.cli.headers import headers_of
+    from anywire.transport.redact import show_word
 
     framing = target_framing(options.target_framing)
     if options.command and options.target is not None:
-        shown = "the URL" if is_url(options.target) else repr(options.target)
+        shown = "the URL" if is_url(options.target) else repr(show_word(options.target))
         raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
     if options.command:
         from anywire.transport.process import Command
@@ -139,7 +174,6 @@ def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[
     if options.target is None or not is_url(options.target):
         raise ConfigError("say what to call: anywire bridge FACE (URL | -- COMMAND [ARGUMENT ...])")
     from anywire.client.connect import http_transport
-    from anywire.wire.limits import DEFAULT_LIMITS
 
     url, headers = options.target, headers_of(options)
     http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now

@@ -111,6 +111,7 @@ class _Patient(NamedTuple):
 def _child_patient(options: argparse.Namespace) -> _Patient:
     from anywire.cli.target import child_command
     from anywire.doctor.examine import examine
+    from anywire.transport.redact import show_words
 
     command = child_command(options)
 
@@ -118,20 +119,22 @@ def _child_patient(options: argparse.Namespace) -> _Patient:
         patience = _patience(options.timeout)
         return examine(command, framing=options.framing, patience=patience, on_step=on_step)
 
-    return _Patient(str(command), "", {"command": command.argv}, begin)
+    return _Patient(str(command), "", {"command": show_words(command.argv)}, begin)
 
 
 def _url_patient(options: argparse.Namespace) -> _Patient:
     from anywire.cli.headers import headers_of
     from anywire.cli.target import is_url, refuse_child_options
     from anywire.doctor.http_examine import examine_url
-    from anywire.transport.http_exchange import without_secrets
+    from anywire.transport.redact import show_word, without_secrets
 
     url: str | None = options.target
     if url is None:
         raise ConfigError(f"say which server: {_USAGE}")
     if not is_url(url):
-        raise ConfigError(f"{url!r} is no URL; a command stands behind '--': anywire doctor -- COMMAND …")
+        raise ConfigError(
+            f"{show_word(url)!r} is no URL; a command stands behind '--': anywire doctor -- COMMAND …"
+        )
     if not url.lower().startswith(("http://", "https://")):
         raise ConfigError("doctor examines http:// and https:// URLs, and commands behind '--'")
     refuse_child_options(options)

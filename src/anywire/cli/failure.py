@@ -11,6 +11,7 @@ from anywire.errors import AnywireError, ConfigError, ConnectFailed, HttpStatusE
 
 __all__ = (
     "PIPE_CLOSED",
+    "OutputFailed",
     "ToolFailed",
     "exit_code",
     "leave_closed_pipe",
@@ -24,6 +25,10 @@ PIPE_CLOSED: Final = 128 + 13
 
 # What each exit code is called in JSON.
 _NAMES: Final = ("done", "failed", "usage", "authorization", "unreachable", "peer_error")
+
+
+class OutputFailed(AnywireError):
+    """The answer could not be written."""
 
 
 class ToolFailed(AnywireError):

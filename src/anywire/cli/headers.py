@@ -40,13 +40,16 @@ def headers_of(options: argparse.Namespace) -> dict[str, str]:
     """Return the headers that the options name.  Raises `ConfigError`, without showing any value."""
     lines = [(f"--header {number}", line) for number, line in enumerate(options.header, 1)]
     if options.header_file is not None:
-        path = Path(options.header_file).expanduser()
+        path = Path(options.header_file)
         try:
+            path = path.expanduser()
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"--header-file {path} cannot be read: {error.strerror or error}") from error
         except UnicodeDecodeError:
             raise ConfigError(f"--header-file {path} cannot be read: it is not UTF-8") from None
+        except (RuntimeError, ValueError) as error:  # a home that nobody has, a name that no file has
+            raise ConfigError(f"--header-file {path} cannot be read: {error}") from error
         lines += [(f"{path}, line {number}", line) for number, line in enumerate(text.splitlines(), 1)]
     headers: dict[str, str] = {}
     for where, line in lines:

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from anywire.errors import ConfigError
+from anywire.transport.redact import show_word
 
 if TYPE_CHECKING:
     from anywire.server.server import Server
@@ -27,7 +28,7 @@ def load_server(target: str) -> Server:
 
     name, _, attribute = target.rpartition(":")
     if not name or not attribute:
-        raise ConfigError(f"{target!r} is not MODULE:SERVER, such as my_module:server")
+        raise ConfigError(f"{show_word(target)!r} is not MODULE:SERVER, such as my_module:server")
     server = getattr(_load(name), attribute, None)
     if not isinstance(server, Server):
         what = "nothing" if server is None else f"a {type(server).__name__}"

@@ -11,7 +11,6 @@ own options.
 from __future__ import annotations
 
 import importlib
-import shlex
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -20,6 +19,7 @@ from anywire._version import __version__
 from anywire.cli.failure import leave_closed_pipe, needs_authorization, tell_failure
 from anywire.cli.parser import Commands, Parser, nearest
 from anywire.errors import ConfigError, ConnectFailed, SpawnFailed
+from anywire.transport.redact import show_command_line, show_word
 
 __all__ = ("COMMANDS", "main", "whole_parser")
 
@@ -83,10 +83,13 @@ def _refuse(words: list[str]) -> None:
     first, known = words[0], ["--help", "--version"]
     if not first.startswith("-"):
         raise ConfigError(
-            f"there is no command {first!r}{nearest(first, COMMANDS)}; commands are: {', '.join(COMMANDS)}"
+            f"there is no command {show_word(first)!r}{nearest(first, COMMANDS)}; "
+            f"commands are: {', '.join(COMMANDS)}"
         )
     if first not in ("-h", *known):
-        raise ConfigError(f"options stand behind the command, and {first} is none of anywire's own")
+        raise ConfigError(
+            f"options stand behind the command, and {first.partition('=')[0]} is none of anywire's own"
+        )
 
 
 def _hint(words: list[str], command: list[str] | None, error: Exception) -> str:
@@ -97,10 +100,14 @@ def _hint(words: list[str], command: list[str] | None, error: Exception) -> str:
     if not unreachable or words[0] not in _CLIENTS:
         return ""
     if command:
-        return f"try: anywire doctor -- {shlex.join(command)}"
+        return f"try: anywire doctor -- {show_command_line(command)}"
     url = next((word for word in words if word.startswith(("http://", "https://"))), "")
     # A key in a URL is not said again.
-    return f"try: anywire doctor {'URL' if '@' in url or '?' in url else shlex.quote(url)}" if url else ""
+    return (
+        f"try: anywire doctor {'URL' if '@' in url or '?' in url else show_command_line([url])}"
+        if url
+        else ""
+    )
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str] | None]:

@@ -9,7 +9,7 @@ import re
 from anywire.cli.parser import nearest
 from anywire.wire.framing import Framing
 
-__all__ = ("add_child_options", "add_json", "add_timeout", "add_verbose", "duration", "framing")
+__all__ = ("add_child_options", "add_json", "add_timeout", "add_verbose", "count", "duration", "framing")
 
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)")
@@ -87,6 +87,13 @@ def duration(text: str) -> float:
     if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is no time to wait; write more than 0")
     return seconds
+
+
+def count(text: str) -> int:
+    """Read a number of things, one at least.  For argparse's `type`."""
+    if not (text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) < 9):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
 
 
 def framing(text: str) -> Framing | None:

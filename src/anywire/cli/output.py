@@ -7,21 +7,26 @@ import shutil
 import sys
 from typing import TextIO
 
+from anywire.cli.failure import OutputFailed, leave_closed_pipe
+
 __all__ = ("Output", "visible")
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Output:
-    """Writes whole answers.  Raises `BrokenPipeError` when nobody reads them.
+    """Writes whole answers.  Raises `BrokenPipeError` when nobody reads them, `OutputFailed` otherwise.
 
-    `stream` is where to write, stdout unless it is given.
+    `stream` is where to write, stdout unless it is given.  Made before anything is asked for: an answer
+    that has nowhere to go is not worth asking for.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        # None where whoever started us has closed it.
-        self.stream: TextIO | None = stream if stream is not None else sys.stdout
-        self.is_terminal = self.stream is not None and self.stream.isatty()
+        given: TextIO | None = stream if stream is not None else sys.stdout
+        if given is None:  # closed by whoever started us
+            raise OutputFailed("stdout is closed, so the answer has nowhere to go; >/dev/null drops it")
+        self.stream: TextIO = given
+        self.is_terminal = self.stream.isatty()
 
     @property
     def width(self) -> int:
@@ -38,14 +43,21 @@ class Output:
 
     def document(self, data: bytes, end: bytes = b"\n") -> None:
         """Write a document as the bytes it is."""
-        if self.stream is None:
-            return
+        try:
+            self._write(data + end)
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # such as a disk that is full
+            leave_closed_pipe()  # what is left in the buffer would be tried again at the end
+            raise OutputFailed(f"stdout takes no answer: {error.strerror or error}") from error
+
+    def _write(self, data: bytes) -> None:
         self.stream.flush()
         buffer = getattr(self.stream, "buffer", None)
         if buffer is None:  # a program's own stream in the place of stdout
-            self.stream.write((data + end).decode("utf-8", "replace"))
+            self.stream.write(data.decode("utf-8", "replace"))
         else:
-            buffer.write(data + end)
+            buffer.write(data)
         self.stream.flush()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn, Protocol
 
 from anywire.errors import ConfigError
+from anywire.transport.redact import HIDDEN, show_words
 
 __all__ = ("Commands", "Parser", "nearest")
 
@@ -32,11 +33,11 @@ class Parser(argparse.ArgumentParser):
         """Read the words behind the subcommand.  Raises `ConfigError`."""
         self._refuse_unknown_options(words)
         options, left = self.parse_known_intermixed_args(list(words))
-        if left and any(word.startswith("--header") for word in words):
+        if left and (any(word.startswith("--header") for word in words) or any(map(_may_be_secret, left))):
             # What an unquoted header left over may be a secret: it is not shown.
             self.error("there is a word too much; a header is one word in quotes: --header 'Name: Value'")
         if left:
-            plain = " ".join(left)
+            plain = " ".join(show_words(left))
             self.error(f"{plain!r} is too much; a command to run stands after '--': {self.prog} -- COMMAND …")
         return options
 
@@ -46,6 +47,11 @@ class Parser(argparse.ArgumentParser):
             name = word.partition("=")[0] if word.startswith("--") else word[:2]
             if len(name) > 1 and name.startswith("-") and name not in known:
                 self.error(f"there is no option {name}{nearest(name, known)}")
+
+
+def _may_be_secret(word: str) -> bool:
+    """Whether a word that nobody expected looks like a header, or like a part of one."""
+    return ": " in word or word.endswith(":") or HIDDEN in show_words([word])[0].split(maxsplit=1)[-1:]
 
 
 class Commands(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from anywire.cli.parser import Commands, Parser
 from anywire.cli.serving import add_guard_options, listen
@@ -53,9 +54,9 @@ def add_parser(commands: Commands) -> Parser:
     )
     parser.add_argument(
         "--path",
-        default="/mcp",
+        default=None,
         metavar="PATH",
-        help="the path that --http serves: /mcp, or such as --path /",
+        help="the path that is served: /mcp (with --sse: /sse), or such as --path /",
     )
     add_guard_options(parser)
     return parser
@@ -69,6 +70,8 @@ def run(options: argparse.Namespace) -> int:
     if options.command is not None:
         raise ConfigError("serve takes module:server, not a command after '--'")
     if options.http is None and options.sse is None:
+        if options.path is not None:
+            raise ConfigError("--path is for --http and --sse; stdio has none")
         claim_stdio()
         load_server(options.target).run()
         return 0
@@ -82,7 +85,8 @@ def _serve_http(options: argparse.Namespace) -> int:
 
     server = load_server(options.target)
     host, port = split_address(options.http or options.sse)
-    path = "/sse" if options.sse else "/" + options.path.lstrip("/")
+    given = options.path if options.path is not None else "/sse" if options.sse else "/mcp"
+    path = "/" + unquote(given).lstrip("/")
     address = HttpAddress(host, port, path, old=options.sse is not None)
 
     def make(guard: Guard) -> HttpListener | SseListener:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
+
+from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress
@@ -13,6 +16,9 @@ if TYPE_CHECKING:
     from anywire.transport.sse_server import SseListener
 
 __all__ = ("add_guard_options", "listen")
+
+# What may stand in the path of a URL as it is.
+_PLAIN = "/:@!$&'()*+,;=~"
 
 
 def add_guard_options(parser: argparse.ArgumentParser) -> None:
@@ -41,17 +47,19 @@ def listen(
     make_listener: Callable[[Guard], HttpListener | SseListener],
     *,
     close: Callable[[], Awaitable[None]],
+    limits: Limits = DEFAULT_LIMITS,
 ) -> int:
     """Serve an HTTP address until a signal ends it; return the exit code.
 
     `make_listener` makes what answers there; `close` is called at the end, after that has closed.
     """
+    from urllib.parse import quote
+
     from anywire.cli.doorkeeper import Doorkeeper
     from anywire.cli.failure import write_stderr
     from anywire.protocol.http.guard import is_loopback
     from anywire.transport.asgi_host import AsgiHost, bind
     from anywire.transport.run_process import run_process
-    from anywire.wire.limits import DEFAULT_LIMITS
 
     async def serve() -> None:
         guard = Doorkeeper.for_bind(address.host, hosts=options.allow_host, origins=options.allow_origin)
@@ -64,7 +72,7 @@ def listen(
         served = AsgiHost(listener, close_both)
         opened = bind(address.host, address.port)
         host = f"[{address.host}]" if ":" in address.host else address.host
-        where = f"http://{host}:{opened.getsockname()[1]}{address.path}"
+        where = f"http://{host}:{opened.getsockname()[1]}{quote(address.path, safe=_PLAIN)}"
         said = f"anywire: listening on {where}\n"
         if not is_loopback(address.host):
             said += (
@@ -73,5 +81,19 @@ def listen(
         write_stderr(said.encode())
         await served.serve(opened)
 
-    run_process(serve, DEFAULT_LIMITS)
+    log, handler = logging.getLogger("anywire"), _Log(logging.WARNING)
+    log.addHandler(handler)
+    try:
+        run_process(serve, limits)
+    finally:
+        log.removeHandler(handler)
     return 0
+
+
+class _Log(logging.Handler):
+    """Tells on stderr what anywire logs, line by line and with its name."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from anywire.cli.failure import write_stderr
+
+        write_stderr(f"anywire: {self.format(record)}\n".encode("utf-8", "backslashreplace"))

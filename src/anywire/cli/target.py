@@ -214,9 +214,10 @@ def child_command(options: argparse.Namespace) -> Command:
     """Return the command behind `--`, started as the options say.  Raises `ConfigError`."""
     from anywire.bridge.endpoint import child_environment
     from anywire.transport.process import Command
+    from anywire.transport.redact import show_word
 
     if options.target is not None:
-        shown = "the URL" if is_url(options.target) else repr(options.target)
+        shown = "the URL" if is_url(options.target) else repr(show_word(options.target))
         raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
     if not options.command:
         raise ConfigError("there is no command behind '--'")
@@ -243,6 +244,9 @@ def _checked(options: argparse.Namespace) -> str:
     if target is None:
         raise ConfigError(f"say what to call: {TARGET_WORDS}")
     if ":" not in target:
+        from anywire.transport.redact import show_word
+
+        target = show_word(target)
         raise ConfigError(
             f"{target!r} is no MODULE:SERVER such as my_module:server; a command stands behind '--': "
             f"-- {target}"

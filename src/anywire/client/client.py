@@ -86,7 +86,11 @@ class Client(ClientSession):
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> ToolResult:
-        """Call a tool; a tool that failed is a result with `is_error`, not an exception."""
+        """Call a tool; a tool that failed is a result with `is_error`, not an exception.
+
+        What JSON cannot say is sent as what comes nearest: a float that is no number as null, half of a
+        surrogate pair as U+FFFD.
+        """
         params = encode_value({"name": name, "arguments": arguments or {}})
         raw = await self.request("tools/call", params, timeout=timeout, on_progress=on_progress)
         try:

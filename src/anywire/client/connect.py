@@ -12,6 +12,7 @@ from anywire.client.options import ClientOptions
 from anywire.errors import ConfigError
 from anywire.transport.contract import Transport
 from anywire.transport.memory import memory_pair
+from anywire.transport.redact import show_url
 from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
@@ -120,7 +121,9 @@ def http_transport(
         from anywire.transport.http_client import HttpClientTransport
 
         return HttpClientTransport(url, headers=headers, hook=hook, limits=limits)
-    raise ConfigError(f"cannot connect to {url!r}: give a list of words, or an http:// or https:// URL")
+    raise ConfigError(
+        f"cannot connect to {show_url(url)!r}: give a list of words, or an http:// or https:// URL"
+    )
 
 
 def _words(target: object) -> tuple[str, ...]:
@@ -128,7 +131,9 @@ def _words(target: object) -> tuple[str, ...]:
         words: list[object] = list(target)  # pyright: ignore[reportUnknownArgumentType] of anything
         if words and all(isinstance(word, str) for word in words):
             return tuple(map(str, words))
-    raise ConfigError(f"cannot connect to {target!r}: give a list of words, a Server or a transport")
+    # What it holds is not shown: words of a command may be secrets.
+    kind = type(target).__name__  # pyright: ignore[reportUnknownArgumentType] of anything
+    raise ConfigError(f"cannot connect to a {kind}: give a list of words, a Server or a transport")
 
 
 def _is_acceptor(target: object) -> TypeGuard[Acceptor]:

@@ -16,8 +16,9 @@ _SHOWN_BYTES = 120
 class Noise:
     """Counts what is no message; the first goes to the log `anywire.client`, the number at the end."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, advice: str = "") -> None:
         self._name = name
+        self._advice = advice
         self._first: Fault | None = None
         #: How many there were.
         self.count = 0
@@ -38,4 +39,4 @@ class Noise:
 
     def _describe(self, fault: Fault) -> str:
         start = fault.data[:_SHOWN_BYTES].decode("utf-8", "backslashreplace")
-        return f"{start!r} ({fault.reason}); logs belong on stderr"
+        return f"{start!r} ({fault.reason}){self._advice}"

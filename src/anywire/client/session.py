@@ -97,7 +97,8 @@ class ClientSession:
         self._subscriptions: Subscriptions | StatelessSubscriptions = Subscriptions(
             self.name, self._caller.request, self._limits
         )
-        self._noise = Noise(self.name)
+        # Only a child has a stderr where the noise belongs.
+        self._noise = Noise(self.name, "; logs belong on stderr" if hasattr(transport, "child") else "")
         callbacks = transport.callbacks
         callbacks.on_message = weakly(self._on_message)
         callbacks.on_error = weakly(self._on_error)
@@ -199,6 +200,8 @@ class ClientSession:
 
     async def close(self) -> None:
         """End the conversation and the wire; pending requests fail, callbacks are cancelled.  Idempotent."""
+        if self._loop is not None and not self._transport.closed:
+            self._check_loop()
         self._closing = True
         _stop(self._answering, self._subscriptions, self._listeners, None)
         try:
@@ -234,15 +237,21 @@ class ClientSession:
         When the caller is cancelled or the time is over, the server is told to stop.  Time in which a
         request of the server's is being answered does not count.
         """
-        if self._loop is None:
-            raise SessionError("the client has not been opened")
+        self._check_loop()
         caller = self._stateless or self._caller
         return await caller.request(method, params, timeout=timeout, on_progress=on_progress)
 
     async def notify(self, method: str, params: bytes | Mapping[str, Any] | None = None) -> None:
         """Send any notification."""
+        self._check_loop()
         raw = encode_value(params) if isinstance(params, Mapping) else params
         await self._transport.send(Notification(method, raw))
+
+    def _check_loop(self) -> None:
+        if self._loop is None:
+            raise SessionError("the client has not been opened")
+        if self._loop is not asyncio.get_running_loop():
+            raise SessionError("the client was opened in another event loop, and works in that one only")
 
     # In.
 

@@ -14,7 +14,7 @@ from anywire.doctor.http_subject import Answer
 from anywire.errors import AnywireError, ConfigError, ConnectFailed, DeadlineExceeded
 from anywire.protocol.http.client import is_same_origin
 from anywire.protocol.http.media import EVENT_STREAM
-from anywire.transport.http_exchange import without_secrets
+from anywire.transport.redact import without_secrets
 from anywire.wire.message import Request
 
 __all__ = ("first_contact",)

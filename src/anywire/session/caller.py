@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from anywire.errors import AnywireError, TransportError
+from anywire.errors import AnywireError, DeadlineExceeded, TransportError
 from anywire.session.holding import weakly
-from anywire.transport.contract import Transport, call_back
+from anywire.transport.contract import Transport, Troubled, call_back
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.limits import Limits
 from anywire.wire.message import Message
@@ -115,15 +115,19 @@ class Caller:
 
     def settle(self, settled: Settled) -> None:
         """A request has come to its end."""
+        outcome = settled.outcome
+        if isinstance(outcome, DeadlineExceeded) and isinstance(self._transport, Troubled):
+            why = self._transport.trouble(settled.key)  # before the wire is told to forget the request
+            outcome = DeadlineExceeded(f"{outcome}: {why}") if why else outcome
         if settled.send is not None:
             self.tell(settled.send)
         future = self._waiting.get(settled.key)
         if future is None or future.done():
             return
-        if isinstance(settled.outcome, AnywireError):
-            future.set_exception(_own(settled.outcome))
+        if isinstance(outcome, AnywireError):
+            future.set_exception(_own(outcome))
         else:
-            future.set_result(settled.outcome)
+            future.set_result(outcome)
 
     def report(self, event: ProgressReceived) -> None:
         """The peer has made progress on a request."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from anywire.errors import ConfigError, ConnectFailed
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -20,11 +21,16 @@ Application: TypeAlias = Callable[[Any, Any, Any], Awaitable[None]]
 
 __all__ = ("Application", "AsgiHost", "bind", "split_address")
 
+_log = logging.getLogger("anywire.http")
+#: How much uvicorn may say in a minute: each request that is garbage makes it say something.
+_SAID_IN_A_MINUTE: Final = 10
+
 
 def split_address(address: str) -> tuple[str, int]:
     """Split `HOST:PORT`; IPv6 hosts stand in brackets.  Raises `ConfigError`."""
     host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535 or not host:
+    is_number = port.isascii() and port.isdigit() and len(port) <= 5
+    if not colon or not is_number or int(port) > 65535 or not host:
         raise ConfigError(f"{address!r} is not HOST:PORT, such as 127.0.0.1:8000")
     return host.strip("[]"), int(port)
 
@@ -77,10 +83,16 @@ class AsgiHost:
 
     async def serve(self, opened: socket.socket) -> None:
         """Serve on this socket, which is closed at the end."""
+        uvicorns = logging.getLogger("uvicorn.error")
+        passing_on, propagated = _PassingOn(), uvicorns.propagate
+        uvicorns.addHandler(passing_on)
+        uvicorns.propagate = False
         serving = asyncio.get_running_loop().create_task(self._server.serve([opened]))
         try:
             await asyncio.shield(serving)
         finally:
+            serving.add_done_callback(lambda _: uvicorns.removeHandler(passing_on))
+            uvicorns.propagate = propagated
             try:
                 await self._close()
             finally:
@@ -88,3 +100,25 @@ class AsgiHost:
                 await asyncio.wait([serving], timeout=4 * self._limits.shutdown_seconds)
                 serving.cancel()
                 opened.close()
+
+
+class _PassingOn(logging.Handler):
+    """Passes on what uvicorn says to our own log, so much of it as anybody can read."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._since = 0.0
+        self._said = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass on one thing, or say that there are more."""
+        if record.created - self._since >= 60.0:
+            left = self._said - _SAID_IN_A_MINUTE
+            if left > 0:
+                _log.warning("uvicorn: %d more things were left out", left)
+            self._since, self._said = record.created, 0
+        self._said += 1
+        if self._said <= _SAID_IN_A_MINUTE:
+            _log.log(record.levelno, "uvicorn: %s", record.getMessage(), exc_info=record.exc_info)
+        elif self._said == _SAID_IN_A_MINUTE + 1:
+            _log.warning("uvicorn: more of this minute is left out")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Final
 import msgspec
 
 from anywire.transport.environment import base_environment
+from anywire.transport.redact import show_command_line
 
 __all__ = ("Command", "why_not_started")
 
@@ -31,8 +31,8 @@ class Command(msgspec.Struct, frozen=True):
     inherit_env: bool = False
 
     def __str__(self) -> str:
-        """Return the command line, the middle of a long one left out: it is for people."""
-        line = " ".join(shlex.join(self.argv).split())
+        """Return the command line for people: without its secrets, without the middle of a long one."""
+        line = " ".join(show_command_line(self.argv).split())
         return line if len(line) <= _SHOWN_LENGTH else f"{line[: _SHOWN_LENGTH - 43]} … {line[-40:]}"
 
     def environment(self) -> dict[str, str]:

@@ -19,6 +19,7 @@ __all__ = (
     "Detachable",
     "Listener",
     "Transport",
+    "Troubled",
     "call_back",
     "ignore",
     "refuse_when_closed",
@@ -99,6 +100,15 @@ class Detachable(Protocol):
         ...
 
 
+@runtime_checkable
+class Troubled(Protocol):
+    """A transport that may know why a reply does not come."""
+
+    def trouble(self, key: bytes) -> str:
+        """Say what keeps the reply to our request of that key from coming; empty where nothing is known."""
+        ...
+
+
 #: What takes a new conversation from a listener.
 Accept: TypeAlias = Callable[[Transport], None]
 
@@ -132,10 +142,10 @@ class Listener(Protocol):
         ...
 
 
-def refuse_when_closed(closed: bool, name: str) -> None:
-    """Raise `TransportClosed` for a send after the end."""
+def refuse_when_closed(closed: bool, name: str, reason: AnywireError | None = None) -> None:
+    """Raise `TransportClosed` for a send after the end, with the reason where it was not in order."""
     if closed:
-        raise TransportClosed(f"{name} is closed")
+        raise TransportClosed(f"{name} is closed" if reason is None else str(reason))
 
 
 def call_back(callback: Callable[..., None], *arguments: object) -> None:

@@ -36,6 +36,16 @@ class Gate:
         self._reasons.clear()
         self._open.set()
 
+    async def passed_within(self, seconds: float) -> bool:
+        """Wait while it is held, for so many seconds; say whether it is open."""
+        if self._reasons:
+            try:
+                async with asyncio.timeout(seconds):
+                    await self.passed()
+            except TimeoutError:
+                return False
+        return True
+
     async def passed(self) -> None:
         """Wait while it is held."""
         while self._reasons:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -21,6 +22,7 @@ from anywire.errors import (
     HttpStatusError,
     LimitExceeded,
     LocalProtocolError,
+    TransportBroken,
     TransportError,
 )
 from anywire.protocol.http.client import (
@@ -34,10 +36,13 @@ from anywire.protocol.http.client import (
 from anywire.protocol.http.media import media_type
 from anywire.transport.deadline import bounded
 from anywire.transport.gate import Gate
-from anywire.transport.http_exchange import Exchange, HttpResponse, without_secrets
+from anywire.transport.http_exchange import Exchange, HttpResponse
+from anywire.transport.redact import without_secrets
 from anywire.wire.limits import Limits
 
 __all__ = ("SHOWN_BYTES", "HttpCalls", "HttpSession", "TokenHook")
+
+_log = logging.getLogger("anywire.http")
 
 #: Called before each request; returns headers for it alone, such as a fresh token.
 TokenHook: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
@@ -136,18 +141,31 @@ class HttpCalls:
 
     async def _ask_hook(self, hook: TokenHook) -> Mapping[str, str]:
         try:
-            return await hook()
+            given: object = await hook()
         except AnywireError:
             raise
         except Exception as error:  # a hook is the user's and may raise anything
             reason = f"{type(error).__name__}: {error}"
             raise ConfigError(f"{self.name}: the hook for headers raised {reason}") from error
+        try:
+            return msgspec.convert(given, dict[str, str], strict=True)
+        except msgspec.ValidationError:  # whose text may show a value
+            kind = type(given).__name__
+            reason = f"returned a {kind} that is no mapping of names to values, both text"
+            raise ConfigError(f"{self.name}: the hook for headers {reason}") from None
 
     def refused_redirect(self, response: HttpResponse, location: str | None) -> HttpStatusError:
         """Return the error for a redirect that is not followed."""
         content = media_type(response.headers.get("content-type"))
         reason = f"a redirect to {location}, which is not followed" if location else "a redirect to nowhere"
         return HttpStatusError(self.name, response.status, content, reason.encode("utf-8", "replace"))
+
+    def known(self, error: Exception) -> AnywireError:
+        """Return an error as one that a caller can expect."""
+        if isinstance(error, AnywireError):
+            return error
+        _log.error("%s: something went wrong", self.name, exc_info=error)
+        return TransportBroken(f"{self.name}: {type(error).__name__}: {error}")
 
     # Bodies.
 

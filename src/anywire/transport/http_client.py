@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -24,7 +23,7 @@ from anywire.errors import (
     HttpStatusError,
     LocalProtocolError,
     RemoteProtocolError,
-    TransportBroken,
+    TransportClosed,
 )
 from anywire.protocol.retry import is_read_only
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
@@ -55,8 +54,6 @@ if TYPE_CHECKING:
 
 __all__ = ("MAX_SSE_BYTES", "HttpClientTransport", "StreamableHttpClient", "StreamableHttpOptions")
 
-_log = logging.getLogger("anywire.http")
-
 #: The most that one event or one JSON body may hold for `StreamableHttpClient`; a longer one is
 #: reported and skipped.
 MAX_SSE_BYTES: Final = 10 * 1024 * 1024
@@ -70,10 +67,8 @@ _Failed: TypeAlias = Callable[[bytes | None, AnywireError], None]
 class HttpClientTransport:
     """A conversation with a server at one URL.  See `anywire.transport.contract.Transport`.
 
-    `headers` go on every request, `hook` gives more for each.  A request that cannot have an answer
-    any more is reported by `on_failed`, with the HTTP status, the content type and the first bytes
-    where there are any.
-
+    `headers` go on every request, `hook` gives more for each.  A request that cannot have an answer is
+    reported by `on_failed`, with the HTTP status, the content type and the first bytes of the body.
     Requests and replies travel on connections of their own, so only notifications keep their order.
     """
 
@@ -95,16 +90,20 @@ class HttpClientTransport:
         #: What this wire is called in errors.
         self.name = self._calls.name
         self._asker = Asker(self._calls, limits)
-        self._handshake = Handshake(self.name, self._asker, self._receive, limits)
+        # What comes before a handshake is done says nothing about the session that it opens.
+        self._handshake = Handshake(self.name, self._asker, self._hand_on, limits)
         self._general = GeneralStream(
             self.name, self._asker, self._receive, self._handshake.renew, self._lost_for_good, limits
         )
         self._handshake.opened = self._reopened
+        self._handshake.given_up = self._lost_for_good
         self._asked: dict[bytes, asyncio.Task[None]] = {}
+        self._expected: dict[bytes, Expected] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._order = Order(limits.probe_seconds)
         self._places = asyncio.Semaphore(limits.connections)
         self._closing: asyncio.Task[None] | None = None
+        self._reason: AnywireError | None = None  # why it was closed from within
         self._over = False  # nobody is called back any more
         self._old: SseClientTransport | None = None  # what carries the messages of an old server
 
@@ -137,7 +136,7 @@ class HttpClientTransport:
 
         `failed` is told what cannot be answered any more, or could not be delivered.
         """
-        refuse_when_closed(self.closed, self.name)
+        refuse_when_closed(self.closed, self.name, self._reason)
         turn = self._order.turn(message)
         task = asyncio.get_running_loop().create_task(self._send_in_turn(turn, message, failed))
         self._order.enter(message, task)
@@ -182,6 +181,8 @@ class HttpClientTransport:
     async def _ask(self, request: Request, failed: _Failed) -> None:
         """Send a request until it is answered or cannot be."""
         expected = Expected([request.id], self._receive, single=True)
+        key = id_key(request.id)
+        self._expected[key] = expected
         try:
             if request.method == "initialize":
                 await self._handshake.open(request, expected)
@@ -191,10 +192,13 @@ class HttpClientTransport:
             if request.method != "initialize" or not await self._fall_back(error, request):
                 failed(request.id, error)
         except Exception as error:  # noqa: BLE001 nobody may wait in vain, whatever happened
-            failed(request.id, self._known(error))
+            failed(request.id, self._calls.known(error))
         else:
             assert expected.reply is not None
             self._receive(expected.reply)
+        finally:
+            if self._expected.get(key) is expected:
+                del self._expected[key]
 
     async def _ask_all(self, batch: Batch, failed: _Failed) -> None:
         requests = [item for item in batch.items if isinstance(item, Request)]
@@ -204,10 +208,14 @@ class HttpClientTransport:
             await self._send_request(batch, expected, again=again)
         except Exception as error:  # noqa: BLE001 nobody may wait in vain, whatever happened
             for id in list(expected.missing.values()):
-                failed(id, self._known(error))
+                failed(id, self._calls.known(error))
 
     async def _send_request(self, message: Request | Batch, expected: Expected, *, again: bool) -> None:
-        """Send what wants replies; once more when the session turns out to be gone."""
+        """Send what wants replies; once more when the session turns out to be gone.
+
+        What must not be done twice is sent again only to a server that knows nothing of the session:
+        then it was that which it refused, before it looked at what was asked.
+        """
         body, seconds = encode(message), self._limits.connect_seconds
         async with self._places:
             for _ in range(2):
@@ -215,15 +223,13 @@ class HttpClientTransport:
                 send = partial(self._asker.ask, expected, body, session)
                 if await persist(send, again=again, seconds=seconds):
                     return
+                assert expected.refusal is not None
+                if not again and not await self._asker.is_certainly_gone(session):
+                    raise expected.refusal
+                expected.trouble = f"the session is gone, and there is no new one yet: {expected.refusal}"
                 await self._handshake.renew(session)
-        raise TransportBroken(f"{self.name}: a new session was refused as well")
-
-    def _known(self, error: Exception) -> AnywireError:
-        """Return an error as one that a caller can expect."""
-        if isinstance(error, AnywireError):
-            return error
-        _log.error("%s: something went wrong", self.name, exc_info=error)
-        return TransportBroken(f"{self.name}: {type(error).__name__}: {error}")
+                expected.trouble = ""
+        raise self._handshake.lost_again(expected.refusal)
 
     async def _fall_back(self, error: HttpStatusError, request: Request) -> bool:
         """Where no POST is taken there may be an old server, which begins with a stream."""
@@ -250,7 +256,7 @@ class HttpClientTransport:
                 if not isinstance(message, Response | ErrorResponse):
                     await self._asker.tell(body, self._handshake.session)
         except Exception as error:  # noqa: BLE001 whatever happened, somebody must hear of it
-            failed(None, self._known(error))
+            failed(None, self._calls.known(error))
         else:
             if isinstance(message, Notification) and message.method == INITIALIZED:
                 self._general.open(self._handshake.session)
@@ -263,12 +269,22 @@ class HttpClientTransport:
 
     # Receiving.
 
+    def trouble(self, key: bytes) -> str:
+        """Say what keeps the reply to a request from coming, empty where nothing is known of that."""
+        expected = self._expected.get(key)
+        return "" if expected is None else expected.trouble
+
     def _reopened(self, session: HttpSession) -> None:
         self._general.open(session)
         if not self._over:
             call_back(self.callbacks.on_reopened)
 
     def _receive(self, message: Message | Batch | Fault) -> None:
+        if not isinstance(message, Fault):
+            self._handshake.delivered()
+        self._hand_on(message)
+
+    def _hand_on(self, message: Message | Batch | Fault) -> None:
         if self._over:
             return
         if isinstance(message, Fault):
@@ -284,8 +300,11 @@ class HttpClientTransport:
         """That reason holds no longer."""
         self._calls.gate.release(reason)
 
-    def _lost_for_good(self) -> None:
-        call_back(self.callbacks.on_end)
+    def _lost_for_good(self, error: TransportClosed) -> None:
+        """There is no session, and no way to another."""
+        if self._closing is None:
+            self._reason = error
+            self._closing = asyncio.get_running_loop().create_task(self._close())
 
     # The end.
 
@@ -313,7 +332,7 @@ class HttpClientTransport:
         await self._calls.close()
         self._over = True
         if self._old is None:
-            call_back(self.callbacks.on_close, None)
+            call_back(self.callbacks.on_close, self._reason)
         else:
             await self._old.close()  # which says that it is closed
 

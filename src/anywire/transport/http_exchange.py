@@ -7,17 +7,20 @@ is behind it.  aiohttp is imported when it is first used: it takes longer than e
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
+import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import ContextVar
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Protocol
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from anywire._version import __version__
 from anywire.errors import ConfigError, ConnectFailed, DeadlineExceeded, TransportBroken
 from anywire.transport.proxy import proxy_for
+from anywire.transport.redact import without_secrets
 from anywire.wire.limits import Limits
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from aiohttp.tracing import Trace
     from multidict import CIMultiDictProxy
 
-__all__ = ("AiohttpExchange", "Exchange", "HttpResponse", "without_secrets")
+__all__ = ("AiohttpExchange", "Exchange", "HttpResponse")
 
 #: How long an idle connection is kept: less than the five seconds after which many servers drop one,
 #: since a request that crosses with the end of its connection may or may not have been executed.
@@ -35,6 +38,8 @@ _KEEP_SECONDS: Final = 4.0
 _PAUSE_SECONDS: Final = 0.005
 #: A body that is larger is sent piece by piece, or it would keep everything else waiting.
 _LARGE_BYTES: Final = 256 * 1024
+#: When the system asks an idle connection for a sign of life, how often it asks again, and how many times.
+_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
 
 class HttpResponse(Protocol):
@@ -78,6 +83,9 @@ class AiohttpExchange:
 
     Proxies come from the environment (see `anywire.transport.proxy`), and so do certificates, as
     OpenSSL has it: `SSL_CERT_FILE`, `SSL_CERT_DIR`.
+
+    Connections are kept alive by TCP itself: a general stream may be silent for hours, and one whose peer
+    has vanished without a farewell would be waited on for ever.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -92,6 +100,7 @@ class AiohttpExchange:
         self.limits = limits
         self.loop = asyncio.get_running_loop()
         self._proxies: dict[str, str | None] = {}
+        self._spoken_with: set[str] = set()
         self._last_used = 0.0
         self._session = aiohttp.ClientSession(
             connector=_connector(),
@@ -116,28 +125,39 @@ class AiohttpExchange:
             await asyncio.sleep(0)  # now it asks the system ...
             await asyncio.sleep(0)  # ... and has acted on it
         self._last_used = now
+        origin = _origin_of(call.url)
+        proxy = self._proxies[origin] if origin in self._proxies else self._find_proxy(call, origin)
         body, token = call.body, _calling.set(call)
         try:
             async with call.timer:
-                return await self._session.request(
+                response = await self._session.request(
                     call.method,
                     call.url,
                     headers=call.sent_headers,
                     data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
                     allow_redirects=False,
-                    proxy=self._proxy(call.url),
+                    proxy=proxy,
                 )
         except Exception as error:
-            raise self._read_error(call, error) from error
+            read = self._read_error(call, error)
+            if origin.startswith("http:") and origin not in self._spoken_with and _is_no_http(error):
+                read.args = (f"{read}; if TLS is spoken there, the address begins with https://",)
+            raise read from error
         finally:
             _calling.reset(token)
+        self._spoken_with.add(origin)
+        return response
 
-    def _proxy(self, url: str) -> str | None:
-        """Return the proxy for a URL, which is looked up once for each server."""
-        origin = "/".join(url.split("/", 3)[:3])
-        if origin not in self._proxies:
-            self._proxies[origin] = proxy_for(url)
-        return self._proxies[origin]
+    def _find_proxy(self, call: _AiohttpCall, origin: str) -> str | None:
+        """Look up the proxy for a URL, once for each server.  Raises `ConfigError`."""
+        try:
+            proxy = proxy_for(call.url)
+        except ValueError as error:
+            raise ConfigError(f"{call.where}: this is no URL") from error
+        if origin.lower().startswith("https:"):
+            _check_certificates(call.where)
+        self._proxies[origin] = proxy
+        return proxy
 
     def _read_error(self, call: _AiohttpCall, error: Exception) -> Exception:
         """Tell what went wrong, and whether anything was sent."""
@@ -233,7 +253,10 @@ def _connector() -> aiohttp.TCPConnector:
             return connection
 
     # How many there may be at once is the transport's business: some must never wait for others.
-    return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS)
+    try:
+        return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS, socket_factory=_open_socket)
+    except TypeError:  # before 3.12 a socket could not be had one's own way
+        return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS)
 
 
 class _Headers(Mapping[str, str]):
@@ -261,14 +284,33 @@ def _was_closed_before(error: BaseException | None) -> bool:
     return False
 
 
-def without_secrets(url: str) -> str:
-    """Leave out what a URL may hold of passwords and keys."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "a URL that cannot be read"
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" + ("?…" if parts.query else "")
+def _open_socket(address: tuple[Any, ...]) -> socket.socket:
+    """Make a socket whose other end is asked for a sign of life after a minute of silence."""
+    family, kind, protocol = address[:3]
+    opened = socket.socket(family=family, type=kind, proto=protocol)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _ALIVE.items():
+        option: int | None = getattr(socket, name, None)  # not every system has each of them
+        if option is not None:
+            with contextlib.suppress(OSError):
+                opened.setsockopt(socket.IPPROTO_TCP, option, value)
+    return opened
+
+
+def _check_certificates(where: str) -> None:
+    """OpenSSL passes over what is not there, and then trusts nobody.  Raises `ConfigError`."""
+    path = os.environ.get("SSL_CERT_FILE")
+    if path and not os.access(path, os.R_OK):
+        raise ConfigError(f"{where}: SSL_CERT_FILE is {path!r}, which cannot be read")
+
+
+def _origin_of(url: str) -> str:
+    return "/".join(url.split("/", 3)[:3])
+
+
+def _is_no_http(error: BaseException) -> bool:
+    """Whether somebody was there who hung up, or answered what is no HTTP."""
+    return type(error).__name__ in ("ServerDisconnectedError", "ClientResponseError", "ClientOSError")
 
 
 def _describe(error: BaseException) -> str:

@@ -37,7 +37,7 @@ class GeneralStream:
         asker: Asker,
         received: Received,
         renew: Callable[[HttpSession], Awaitable[None]],
-        ended: Callable[[], None],
+        ended: Callable[[TransportClosed], None],
         limits: Limits,
     ) -> None:
         self._name = name
@@ -94,8 +94,8 @@ class GeneralStream:
     async def _session_gone(self, session: HttpSession) -> bool:
         try:
             await self._renew(session)  # which listens to the new one
-        except TransportClosed:
-            self._ended()
+        except TransportClosed as error:
+            self._ended(error)
         except AnywireError as error:
             _log.info("%s: the session is gone and could not be renewed: %s", self._name, error)
             return True

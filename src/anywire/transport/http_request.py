@@ -63,6 +63,10 @@ class Expected:
         self.missing = {id_key(id): id for id in ids}
         #: The reply to the single request.
         self.reply: Response | ErrorResponse | None = None
+        #: How a request was refused that was not answered.
+        self.refusal: HttpStatusError | None = None
+        #: What keeps the reply from coming, for whoever waits for it too long.
+        self.trouble = ""
         #: The session that the answer named.
         self.session_id: str | None = None
         #: How many messages have come in.
@@ -105,6 +109,14 @@ class Expected:
             return key
         return sole if sole is not None and key.strip(b'"') == sole.strip(b'"') else None
 
+    def is_named_by(self, item: Message | Fault) -> bool:
+        """Say whether that is a reply to one of these requests, and says to which."""
+        return (
+            isinstance(item, Response | ErrorResponse)
+            and item.id is not None
+            and id_key(item.id) in self.missing
+        )
+
     def _take_fault(self, fault: Fault) -> None:
         key = None if fault.id is None else id_key(fault.id)
         if self._single and self.missing and fault.is_reply and (key is None or key in self.missing):
@@ -145,7 +157,7 @@ class Asker:
     def ask(self, expected: Expected, body: bytes, session: HttpSession) -> Coroutine[Any, Any, bool]:
         """Send what wants replies, and hand them to `expected`.
 
-        False: the session is gone, and the request was refused because of it.  Raises a
+        False: it was refused as if the session were gone, see `expected.refusal`.  Raises a
         `TransportError`, `ProtocolError` or `DeadlineExceeded` when there is no reply.
         """
         answer = self._ask(expected, body, session)
@@ -160,7 +172,7 @@ class Asker:
         async with self._calls.open("POST", Purpose.REQUEST, body, session=session) as (response, reading):
             expected.session_id = response.headers.get("mcp-session-id") or None
             if reading is Reading.SESSION_GONE:
-                return False
+                return await self._read_refusal(response, expected)
             if reading is Reading.JSON:
                 await self._read_json(response, expected)
             elif reading is Reading.STREAM:
@@ -201,6 +213,13 @@ class Asker:
         except (HttpStatusError, ProtocolError):
             return True
 
+    async def is_certainly_gone(self, session: HttpSession) -> bool:
+        """Say whether the server knows nothing of a session; where it says nothing, that is not known."""
+        try:
+            return not await self.is_alive(session)
+        except AnywireError:
+            return False
+
     async def end(self, session: HttpSession) -> None:
         """Tell the server that the session is over, if there is one."""
         if session.id is not None and self._calls.started:
@@ -217,6 +236,21 @@ class Asker:
         expected(message)
         if not expected.complete:
             raise RemoteProtocolError(self._unusable(response, body, "it does not answer the request"))
+
+    async def _read_refusal(self, response: HttpResponse, expected: Expected) -> bool:
+        """A 404 that names the request is its answer; one that does not is the session's."""
+        content = media_type(response.headers.get("content-type"))
+        if content != JSON:
+            expected.refusal = await self._calls.status_error(response)
+            return False
+        body = await self._calls.read_all(response)
+        message = decode(body, self._limits)
+        items = message.items if isinstance(message, Batch) else (message,)
+        if all(expected.is_named_by(item) for item in items):
+            expected(message)
+        if not expected.complete:
+            expected.refusal = HttpStatusError(self._calls.name, response.status, content, body[:SHOWN_BYTES])
+        return expected.complete
 
     async def _read_failure(self, response: HttpResponse, expected: Expected) -> None:
         """A JSON-RPC error may come with any status; anything else is an error of this wire."""
@@ -246,17 +280,27 @@ class Asker:
         decoder = EventStreamDecoder(self._limits)
         cut = await self._read_events(response, decoder, expected, until=lambda: expected.complete)
         policy, failures = Reconnect(self._limits), 0
+        clock = asyncio.get_running_loop()
+        lost_at, seconds = clock.time(), self._limits.request_seconds
         while not expected.complete:
             if not decoder.last_event_id:
                 raise self._lost("the stream ended without the reply", cut)
-            if failures >= _RESUMES:
-                raise self._lost("the stream ended without the reply and could not be resumed", cut)
+            if failures:
+                expected.trouble = f"the stream of the reply was lost and not resumed in {failures} tries"
+                expected.trouble += f": {cut}" if cut is not None else ""
+            # Whoever asked has a clock of its own; this one is for those who have none.
+            if failures >= _RESUMES or (failures and clock.time() - lost_at >= seconds):
+                what = f"the stream ended without the reply and could not be resumed in {failures} tries"
+                raise self._lost(f"{what} and {clock.time() - lost_at:.0f} s", cut)
             await asyncio.sleep(policy.delay(random.random(), decoder.retry))  # noqa: S311 it spreads load
             seen, delivered = decoder.last_event_id, expected.delivered
             cut = await self._resume(decoder, expected, session)
             if expected.delivered > delivered:
                 policy.delivered()
-            failures = 0 if decoder.last_event_id != seen else failures + 1
+            if decoder.last_event_id != seen:
+                failures, lost_at, expected.trouble = 0, clock.time(), ""
+            else:
+                failures += 1
 
     async def _resume(
         self, decoder: EventStreamDecoder, expected: Expected, session: HttpSession

@@ -27,7 +27,9 @@ from anywire.protocol.http.server import (
     ReadBody,
     Reject,
     check_head,
+    held,
     id_in_flight,
+    naming,
     not_now,
     read_post,
     too_many_sessions,
@@ -61,7 +63,7 @@ from anywire.transport.http_sessions import HttpSessions
 from anywire.transport.http_stream import OutgoingStream
 from anywire.transport.stream_wire import StreamWire
 from anywire.wire.codec import decode, encode
-from anywire.wire.event_stream import encode_comment, encode_event
+from anywire.wire.event_stream import encode_comment
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Fault, Message, Request
 
@@ -69,6 +71,8 @@ __all__ = ("HttpListener",)
 
 _log = logging.getLogger("anywire.http")
 
+#: A body of this size may be a cancellation, which waits for nothing.
+_SMALL_BYTES: Final = 4096
 _POST_HEADERS: Final = tuple(name.encode() for name in POST_HEADERS)
 #: Different heads of POSTs that are remembered at once, and how large one may be.
 _HEADS: Final = 256
@@ -220,9 +224,10 @@ class _Exchange(StreamWire):
         listener = self._listener
         session_id = headers.get(b"mcp-session-id", b"").decode("latin-1").strip()
         session = listener.sessions.find(session_id) if session_id else None
-        if session is not None and session.gate.held:
-            await session.gate.passed()  # before the body is read: what is not read is not kept
-        body = await self.body(headers.get(b"content-length", b""), self._limits.body_bytes)
+        length = headers.get(b"content-length", b"")
+        if session is not None and session.gate.held and not await self._pass(session, length):
+            return  # before the body is read: what is not read is not kept
+        body = await self.body(length, self._limits.body_bytes)
         if body is None:
             return
         message = decode(body, self._limits)
@@ -235,13 +240,7 @@ class _Exchange(StreamWire):
         verdict = listener.read(head, session_id, message)
         match verdict:
             case Deliver():
-                if session is None or session.closed:
-                    await self.reject(unknown_session())
-                elif verdict.replies:
-                    await self._reply(session, verdict.message, head)
-                else:
-                    session.deliver(verdict.message, None)
-                    await self.respond(202)
+                await self._deliver(session, verdict, head)
             case Reject():
                 await self.reject(verdict)
             case AnswerNow():
@@ -282,10 +281,41 @@ class _Exchange(StreamWire):
         refused = await self._listener.admit()
         session = self._listener.sessions.create() if refused is None else None
         if session is None:
-            await self.reject(refused or too_many_sessions())
+            await self.reject(refused or naming(too_many_sessions(), verdict.request))
             return
         self._listener.accept(session)
         await self._reply(session, verdict.request, head, [(b"mcp-session-id", session.id.encode())])
+
+    async def _pass(self, session: HttpServerTransport, length: bytes) -> bool:
+        """Wait while a session takes nothing, for so long as a client may be kept waiting.
+
+        What is small may be a cancellation, which does not wait: it is read first.
+        """
+        if length.isdigit() and len(length) < 5 and int(length) <= _SMALL_BYTES:
+            return True
+        if await session.gate.passed_within(self._limits.gate_seconds):
+            return True
+        await self.reject(held())
+        return False
+
+    def _deliver(
+        self, session: HttpServerTransport | None, verdict: Deliver, head: ReadBody
+    ) -> Coroutine[Any, Any, None]:
+        if session is None or session.closed:
+            return self.reject(unknown_session())
+        if session.gate.held and not session.is_withdrawn_by(verdict.message):
+            return self._deliver_later(session, verdict, head)
+        if verdict.replies:
+            return self._reply(session, verdict.message, head)
+        session.deliver(verdict.message, None)
+        return self.respond(202)
+
+    async def _deliver_later(self, session: HttpServerTransport, verdict: Deliver, head: ReadBody) -> None:
+        """Deliver when the session takes messages again; what cancels something unanswered never waits."""
+        if await session.gate.passed_within(self._limits.gate_seconds):
+            await self._deliver(session, verdict, head)
+        else:
+            await self.reject(naming(held(), verdict.message))
 
     async def _reply(
         self,
@@ -367,12 +397,8 @@ class _Exchange(StreamWire):
         session.begin_events(stream)
         if not stream.ended:
             self.watch(stream, ticket)
-        begin = self._primer(stream) if prime else encode_comment()
+        begin = self.primer(stream) if prime else encode_comment()
         await self.send_stream(stream, ticket, begin, headers)
-
-    def _primer(self, stream: OutgoingStream) -> bytes:
-        """From its first byte on a stream can be resumed, and its client knows how soon."""
-        return encode_event(b"", id=stream.start_id, retry=round(self._limits.reconnect_seconds * 1000))
 
 
 @coroutine

@@ -108,6 +108,11 @@ class HttpServerTransport:
 
     # In.
 
+    def is_withdrawn_by(self, message: Message | Batch) -> bool:
+        """Say whether a message cancels a request that is unanswered."""
+        cancelled = read_cancel(message) if isinstance(message, Notification) else None
+        return cancelled is not None and cancelled.key in self._by_request
+
     def open_post(self, message: Message | Batch) -> OutgoingStream | bytes:
         """Return the stream for the replies to a message that is about to be delivered.
 

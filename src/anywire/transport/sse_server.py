@@ -23,7 +23,7 @@ from anywire.protocol.http.old_sse import (
     endpoint_of,
     read_old_post,
 )
-from anywire.protocol.http.server import Reject, too_many_sessions, unknown_session
+from anywire.protocol.http.server import Reject, held, too_many_sessions, unknown_session
 from anywire.transport.asgi import (
     ClientGone,
     Receive,
@@ -174,7 +174,10 @@ class SseListener:
                 if session is None:
                     await wire.reject(unknown_session())
                     return
-                await session.gate.passed()  # before the body is read: what is not read is not kept
+                # Before the body is read: what is not read is not kept.
+                if not await session.gate.passed_within(self._limits.gate_seconds):
+                    await wire.reject(held())
+                    return
                 length = head.headers.get("content-length", "").encode("latin-1")
                 body = await wire.body(length, self._limits.body_bytes)
                 if body is not None:

@@ -42,6 +42,10 @@ class StreamWire(Wire):
         await self.disconnected()
         stream.stop_reading(ticket)
 
+    def primer(self, stream: OutgoingStream) -> bytes:
+        """From its first byte on a stream can be resumed, and its client knows how soon."""
+        return encode_event(b"", id=stream.start_id, retry=round(self._limits.reconnect_seconds * 1000))
+
     async def send_stream(
         self, stream: OutgoingStream, ticket: int, begin: bytes, headers: Headers | None = None
     ) -> None:

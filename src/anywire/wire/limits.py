@@ -73,6 +73,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     keep_alive_seconds: float = 15.0
     #: HTTP sessions that exist at once; one more takes the place of the one that idles longest.
     sessions: int = 10_000
+    #: ... and of a bridge that starts a child for each of them: a process costs more than a session.
+    child_sessions: int = 64
+    #: A message that is held back because whom it is for takes nothing more; then its sender is told so.
+    gate_seconds: float = 10.0
     #: A session that nobody uses for so long is ended.
     session_idle_seconds: float = 1_800.0
     #: Events of one session that can be sent again to a client that lost its stream: how many ...
@@ -84,9 +88,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     #: From the moment a request has a connection until the first byte of the answer.
     first_byte_seconds: float = 120.0
     #: Silence within an answer or a stream, comments included, after which it is taken for dead.  Many
-    #: servers send nothing for hours on a stream that they have nothing to say on.
+    #: servers send nothing for hours on a stream that they have nothing to say on; a peer that vanished
+    #: is noticed all the same, by TCP, after two minutes.
     stream_idle_seconds: float = math.inf
-    #: From a request until the end of its answer, however much of it comes meanwhile.
+    #: From a request until the end of its answer, however much of it comes meanwhile.  Whoever asks has a
+    #: clock of its own (`request_seconds`), which lets go of the answer.
     answer_seconds: float = math.inf
     #: The first wait before a lost stream is opened again; doubled with each try that brought nothing ...
     reconnect_seconds: float = 1.0

@@ -56,7 +56,9 @@ def call(id: object, params: dict[str, Any]) -> None:
 def main() -> None:
     for line in sys.stdin:
         message = json.loads(line)
-        if message.get("method") == "initialize":
+        if message.get("method") == "initialize" and "unwanted" in line:
+            write({"id": message["id"], "error": {"code": -32000, "message": "not you"}})
+        elif message.get("method") == "initialize":
             result: dict[str, Any] = {
                 "protocolVersion": message["params"]["protocolVersion"],
                 "capabilities": {"tools": {}},

@@ -133,7 +133,7 @@ def test_a_server_on_loopback_refuses_every_other_name(host: str | None) -> None
 
     assert refusal is not None
     assert repr(host) in refusal
-    assert "allowed_hosts" in refusal
+    assert ("allowed_hosts" in refusal) != ("no name of a host" in refusal)
 
 
 @pytest.mark.parametrize("bound", ["localhost", "::1", "[::1]", "127.0.0.1"])
@@ -286,7 +286,7 @@ def test_a_page_of_elsewhere_is_refused(guard: Guard, host: str | None, origin: 
 
     assert refusal is not None
     assert repr(origin) in refusal
-    assert "allowed_origins" in refusal
+    assert ("allowed_origins" in refusal) != ("says nothing of where" in refusal)
 
 
 @pytest.mark.parametrize(
@@ -426,3 +426,24 @@ def test_whatever_is_added_to_a_loopback_name_makes_it_another(addition: str, po
     assert LOOPBACK.refuse_host(f"{addition}localhost{port}") is not None
     assert LOOPBACK.refuse_origin(f"http://localhost{addition}{port}/", "localhost") is not None
     assert LOOPBACK.refuse_origin(f"http://{addition}localhost{port}", "localhost") is not None
+
+
+@pytest.mark.parametrize("host", ["localhost, evil.example", "a b", "http://x", "", None])
+def test_nothing_is_advised_for_a_host_that_is_none(host: str | None) -> None:
+    """Two headers joined, or no name at all: nobody could let it in."""
+    refusal = LOOPBACK.refuse_host(host)
+    assert refusal is not None
+    assert "allow" not in refusal
+
+
+@pytest.mark.parametrize("origin", ["null", "NULL", "http://a, http://b", "file://"])
+def test_nothing_is_advised_for_an_origin_that_says_nothing(origin: str) -> None:
+    """To allow `null` would let in every sandboxed page there is."""
+    refusal = LOOPBACK.refuse_origin(origin, "localhost")
+    assert refusal is not None
+    assert "allow" not in refusal
+
+
+def test_what_can_be_let_in_is_told_how() -> None:
+    assert "allow it with allowed_hosts" in str(LOOPBACK.refuse_host("tools.example:80"))
+    assert "allow it with allowed_origins" in str(LOOPBACK.refuse_origin("https://app.example", "localhost"))

@@ -63,26 +63,38 @@ class Guard(msgspec.Struct, frozen=True):
         if self.hosts is None or "*" in self.hosts:
             return None
         read = _read_host(host or "")
-        if read is not None and not self.hosts.isdisjoint(_spellings(*read)):
+        if read is None:
+            return f"host {host!r} is no name of a host"
+        if not self.hosts.isdisjoint(_spellings(*read)):
             return None
-        return f"host {host!r} is not one of this server's; allow it with allowed_hosts"
+        return f"host {host!r} is not one of this server's; {self.how_to_allow_host(host or '')}"
+
+    def how_to_allow_host(self, host: str) -> str:
+        """Say what lets a host in, for whoever runs the server."""
+        return "allow it with allowed_hosts"
 
     def refuse_origin(self, origin: str | None, host: str | None) -> str | None:
         """Say why an `Origin` header is refused, None when it is let in; programs send none."""
         if origin is None or "*" in self.origins or origin.strip().lower().rstrip("/") in self.origins:
             return None
         read = _read_origin(origin)
-        if read is not None:
-            scheme, name, port = read
-            default = _DEFAULT_PORTS.get(scheme, "")
-            asked = _read_host(host or "")
-            if asked is not None and (name, port or default) == (asked[0], asked[1] or default):
-                return None
-            if f"{scheme}://{_bracketed(name)}:{port or default}" in self.origins:
-                return None
-            if self.hosts is not None and self.hosts >= _LOOPBACK_NAMES and is_loopback(name):
-                return None
-        return f"origin {origin!r} may not use this server; allow it with allowed_origins"
+        if read is None:
+            # What to allow is not said: `null` is every sandboxed page and every local file at once.
+            return f"origin {origin!r} may not use this server; it says nothing of where the page is from"
+        scheme, name, port = read
+        default = _DEFAULT_PORTS.get(scheme, "")
+        asked = _read_host(host or "")
+        if asked is not None and (name, port or default) == (asked[0], asked[1] or default):
+            return None
+        if f"{scheme}://{_bracketed(name)}:{port or default}" in self.origins:
+            return None
+        if self.hosts is not None and self.hosts >= _LOOPBACK_NAMES and is_loopback(name):
+            return None
+        return f"origin {origin!r} may not use this server; {self.how_to_allow_origin(origin)}"
+
+    def how_to_allow_origin(self, origin: str) -> str:
+        """Say what lets an origin in, for whoever runs the server."""
+        return "allow it with allowed_origins"
 
 
 def _read_host(host: str) -> tuple[str, str] | None:

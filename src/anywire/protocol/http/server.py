@@ -47,7 +47,9 @@ __all__ = (
     "Reject",
     "check_guard",
     "check_head",
+    "held",
     "id_in_flight",
+    "naming",
     "read_post",
     "reject",
     "too_large",
@@ -214,10 +216,23 @@ def read_post(
     else:
         replies = isinstance(message, Batch) and any(map(_wants_reply, message.items))
     if head.refusal is not None:
-        return head.refusal
+        return naming(head.refusal, message)
     if isinstance(message, Batch) and not head.batch:
         return reject(400, f"Invalid Request: batches are part of revision {BATCH_REVISION} only")
-    return Deliver(message, replies) if session_id else _no_session()
+    return Deliver(message, replies) if session_id else naming(_no_session(), message)
+
+
+def naming(refusal: Reject, message: Message | Batch) -> Reject:
+    """Name the request that is refused, if it is one; a batch has no single id."""
+    if not isinstance(message, Request):
+        return refusal
+    error = msgspec.structs.replace(refusal.error, id=message.id)
+    return msgspec.structs.replace(refusal, error=error)
+
+
+def held() -> Reject:
+    """Whoever the message is for has taken nothing for a while, and the client may not wait for ever."""
+    return reject(503, "the server takes no more messages at the moment; try again later")
 
 
 def _wants_reply(item: Message | Fault) -> bool:
@@ -243,7 +258,10 @@ def too_large(limit: int) -> Reject:
 
 
 def unknown_session() -> Reject:
-    """The session that was named has ended, or never was: the client starts over."""
+    """The session that was named has ended, or never was: the client starts over.
+
+    The error never names a request: a client could take it for the request's answer.
+    """
     return reject(404, "the session has ended; send initialize without Mcp-Session-Id")
 
 

@@ -1,0 +1,101 @@
+"""What may be shown of a command line and of a URL: everything but its secrets.
+
+Errors, logs and reports show what was called.  The value of an option or a variable whose name speaks
+of a secret, credentials in a header, the user and the query of a URL are left out of all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+__all__ = ("HIDDEN", "show_command_line", "show_url", "show_word", "show_words", "without_secrets")
+
+#: What stands in the place of a secret.
+HIDDEN: Final = "***"
+
+_TELLTALE: Final = r"key|token|secret|passw|passphrase|pwd|auth|credential|cookie|bearer"
+_SPEAKS_OF_A_SECRET: Final = re.compile(_TELLTALE, re.IGNORECASE)
+_OPTION: Final = re.compile(r"--?[A-Za-z][\w.-]*")
+_NAME: Final = re.compile(r"(?:--?)?[A-Za-z_][\w.-]*")
+_HEADER: Final = re.compile(r"\s*[A-Za-z][A-Za-z0-9_-]*\s*(?=:[^/]|:$)")
+_SCHEME: Final = re.compile(r"(?:Bearer|Basic|Digest|Token)\s+\S", re.IGNORECASE)
+_JSON_MEMBER: Final = re.compile(
+    rf'("[^"]*(?:{_TELLTALE})[^"]*"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^\s,\}}\]]+)', re.IGNORECASE
+)
+_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(\S*)")
+_USER_AT_HOST: Final = re.compile(r"[^\s:/@]+:[^\s@]+(?=@)")
+
+
+def show_command_line(words: Sequence[str]) -> str:
+    """Return a command line as a shell would take it, its secrets left out."""
+    return " ".join(word if HIDDEN in word else shlex.quote(word) for word in show_words(words))
+
+
+def show_words(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line, their secrets left out."""
+    shown: list[str] = []
+    hide_next = False
+    for word in words:
+        # A secret may begin with a dash; one that begins with two and a letter is rare enough.
+        if hide_next and not (word.startswith("--") and _OPTION.fullmatch(word.partition("=")[0])):
+            shown.append(HIDDEN)
+            hide_next = False
+            continue
+        hide_next = _OPTION.fullmatch(word) is not None and _speaks(word)
+        shown.append(show_word(word))
+    return shown
+
+
+def show_word(word: str) -> str:
+    """Return one word of a command line, whatever it is, its secrets left out."""
+    name, equals, value = word.partition("=")
+    if equals and _NAME.fullmatch(name):
+        return f"{name}={HIDDEN if _speaks(name) and value else show_word(value)}"
+    if _SCHEME.match(word):
+        return f"{word.split(maxsplit=1)[0]} {HIDDEN}"
+    header = _HEADER.match(word)
+    if header is not None and _speaks(header[0]):
+        return f"{header[0].strip()}: {HIDDEN}"
+    if header is not None and _SCHEME.match(word[header.end() + 1 :].strip()):
+        return f"{header[0].strip()}: {HIDDEN}"
+    word = _JSON_MEMBER.sub(rf'\1"{HIDDEN}"', word)
+    if "://" in word:
+        return _URL.sub(lambda found: f"{found[1]}://{_show_rest(found[2])}", word)
+    return _USER_AT_HOST.sub(HIDDEN, word)
+
+
+def show_url(url: str) -> str:
+    """Return what a user gave for a URL, however it is spelled, its user and its query left out."""
+    scheme, found, rest = url.partition("://")
+    return f"{scheme}://{_show_rest(rest)}" if found else show_word(url)
+
+
+def _show_rest(rest: str) -> str:
+    """Show what stands behind the scheme of a URL, which may be no good one."""
+    place = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    where = rest[len(place) :]
+    if "@" in place:
+        place = f"{HIDDEN}@{place.rpartition('@')[2]}"
+    elif "@" in where and ":" in place.rpartition("]")[2] and not place.rpartition(":")[2].isdigit():
+        return HIDDEN  # a password with a character that should have been escaped
+    path, mark, _ = where.partition("?")
+    path, number, _ = path.partition("#")
+    return place + path + (f"{mark or number}{HIDDEN}" if mark or number else "")
+
+
+def without_secrets(url: str) -> str:
+    """Return the name of a server in errors: its URL without user, query and fragment."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "a URL that cannot be read"
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" + ("?…" if parts.query else "")
+
+
+def _speaks(name: str) -> bool:
+    return _SPEAKS_OF_A_SECRET.search(name) is not None

@@ -1,0 +1,67 @@
+"""What is shown of a command line and of a URL: everything but its secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from anywire.errors import ConfigError, ProcessExited
+from anywire.transport.command import Command, why_not_started
+from anywire.transport.redact import show_command_line, show_url
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["srv", "--api-key", SECRET, "-v"], "srv --api-key *** -v"),
+        (["srv", "--api-key=" + SECRET], "srv --api-key=***"),
+        (["srv", "--TOKEN", "-" + SECRET], "srv --TOKEN ***"),
+        (["srv", "--passwd", SECRET, "--auth", SECRET], "srv --passwd *** --auth ***"),
+        (["srv", "--no-auth", "--port", "80"], "srv --no-auth --port 80"),
+        (["env", "DB_PASSWORD=" + SECRET, "srv"], "env DB_PASSWORD=*** srv"),
+        (["docker", "--env=API_KEY=" + SECRET], "docker --env=API_KEY=***"),
+        (["srv", "--header", "Authorization: Bearer " + SECRET], "srv --header Authorization: ***"),
+        (["srv", "-H", "X-Api-Key:" + SECRET], "srv -H X-Api-Key: ***"),
+        (["srv", "Bearer " + SECRET], "srv Bearer ***"),
+        (["srv", f"https://me:{SECRET}@host/mcp?k={SECRET}#x"], "srv https://***@host/mcp?***"),
+        (["srv", f"--db=postgres://me:{SECRET}@host:5432/x"], "srv --db=postgres://***@host:5432/x"),
+        (["srv", f"--db=postgres://me:hun/ter2{SECRET}@host/x"], "srv --db=postgres://***"),
+        (["srv", f"me:{SECRET}@host"], "srv ***@host"),
+        (["srv", f'{{"apiKey": "{SECRET}", "n": 1}}'], 'srv {"apiKey": "***", "n": 1}'),
+        (["npx", "-y", "@scope/server", "a b", "--keep"], "npx -y @scope/server 'a b' --keep"),
+        (["x", "https://unpkg.com/@scope/x"], "x https://unpkg.com/@scope/x"),
+    ],
+)
+def test_a_command_line_is_shown_without_its_secrets(words: list[str], shown: str) -> None:
+    assert show_command_line(words) == shown
+    assert str(Command(tuple(words))) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (f"htps://me:{SECRET}@host/mcp", "htps://***@host/mcp"),
+        (f"wss://host/mcp?key={SECRET}", "wss://host/mcp?***"),
+        (f"http://me:{SECRET}@[::1/mcp", "http://***@[::1/mcp"),
+        (f"http://me:hun?ter@{SECRET}/", "http://***"),
+        ("http://[::1]:80/a@b", "http://[::1]:80/a@b"),
+        ("stdoi", "stdoi"),
+    ],
+)
+def test_a_url_is_shown_without_its_secrets_however_it_is_mistyped(url: str, shown: str) -> None:
+    assert show_url(url) == shown
+
+
+def test_a_command_that_cannot_be_started_or_has_ended_keeps_its_secrets() -> None:
+    command = Command(("/no/such/program", "--api-key", SECRET))
+    assert SECRET not in why_not_started(command, FileNotFoundError(2, "No such file"))
+    assert SECRET not in str(ProcessExited(str(command), 3))
+
+
+def test_a_target_of_a_wrong_type_is_not_shown() -> None:
+    from anywire import connect
+
+    with pytest.raises(ConfigError) as refused:
+        connect(["srv", "--api-key", SECRET, 5])  # type: ignore[list-item]
+    assert SECRET not in str(refused.value)
