@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+from anywire import Server
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.server.methods.table import METHODS
@@ -429,12 +430,22 @@ async def test_a_large_body_within_the_limit_is_read(caller: Caller, size: int) 
 
 
 async def test_a_body_over_the_limit_is_refused_with_a_json_rpc_error(caller: Caller) -> None:
-    """The limit and the option are named."""
+    """The limit is named, and what lets more in: from a program and from the command line."""
     answer = await caller.post(call(1, "echo", {"text": "x" * 5_000_000}))
 
     assert answer.status == 413
     assert str(QUICK.body_bytes) in answer.error
-    assert "body_bytes" in answer.error
+    assert "Server(limits=Limits(body_bytes=...))" in answer.error
+    assert "--body-limit BYTES" in answer.error
+
+
+async def test_what_the_refusal_of_a_large_body_names_lets_it_in() -> None:
+    app = Server("roomy", limits=QUICK.replace(body_bytes=6_000_000)).http_app(path="/mcp")
+    async with on_socket(app) as origin:
+        caller = Caller(f"{origin}/mcp")
+        await caller.initialize()
+
+        assert (await caller.post(ask(1, "ping", {"text": "x" * 5_000_000}))).status == 200
 
 
 async def test_a_body_over_the_limit_is_refused_before_it_was_sent(caller: Caller) -> None:

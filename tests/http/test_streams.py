@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from anywire.testing import in_virtual_time
 from anywire.transport.contract import Transport
 from anywire.transport.http_server import HttpListener
 from anywire.transport.http_session import HttpServerTransport
@@ -132,6 +133,27 @@ async def test_a_reply_that_takes_long_is_announced_by_a_stream_and_kept_alive()
     assert comment is not None
     assert comment.comment == "keep-alive"
     assert text_of(reply.message) == "hold is done"
+
+
+@in_virtual_time
+async def test_a_call_has_an_id_to_come_back_with_long_before_its_reply() -> None:
+    """A connection that breaks before that takes the reply with it; older clients know no such ids."""
+    tools = Tools()
+    walker = Walker(listener_of(tools.accept))
+    session = await walker.open()
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with walker.begin(call(1, "hold"), session) as post:
+        opened = loop.time() - began
+        first = await post.read()
+    tools.gate.set()
+    id = first.decode().partition("id: ")[2].partition("\n")[0]
+    headers = {**walker.headers(session, "text/event-stream"), "last-event-id": id}
+    async with walker.exchange.open("GET", walker.url, headers, None) as stream:
+        rest = await stream.read_all()
+
+    assert opened == pytest.approx(QUICK.prime_seconds, abs=0.1)
+    assert b"hold is done" in rest
 
 
 # What goes where.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anywire.cli.headers import add_header_options
-from anywire.cli.listen import add_guard_options, listen
+from anywire.cli.listen import add_guard_options, add_limit_options, listen
 from anywire.cli.options import add_child_options
 from anywire.cli.parser import Commands, Parser
 from anywire.errors import ConfigError
@@ -63,6 +63,7 @@ def add_parser(commands: Commands) -> Parser:
     add_child_options(parser, with_framing=False)
     add_header_options(parser)
     add_guard_options(parser)
+    add_limit_options(parser)
     return parser
 
 

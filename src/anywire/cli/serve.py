@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from anywire.cli.listen import add_guard_options, listen
+from anywire.cli.listen import add_guard_options, add_limit_options, listen
 from anywire.cli.parser import Commands, Parser
 from anywire.errors import ConfigError
 
@@ -52,6 +52,7 @@ def add_parser(commands: Commands) -> Parser:
         help="the path that --http serves: /mcp, or such as --path /",
     )
     add_guard_options(parser)
+    add_limit_options(parser)
     return parser
 
 
@@ -79,4 +80,11 @@ def _serve_http(options: argparse.Namespace) -> int:
     host, port = split_address(options.http or options.sse)
     path = "/sse" if options.sse else "/" + options.path.lstrip("/")
     address = HttpAddress(host, port, path, old=options.sse is not None)
-    return listen(options, address, server.accept, serves=METHODS.__contains__, close=server.close)
+    return listen(
+        options,
+        address,
+        server.accept,
+        serves=METHODS.__contains__,
+        close=server.close,
+        limits=server.limits,
+    )

@@ -110,6 +110,11 @@ class Server:
         return ServerIdentity(self._info, self.catalogue.capabilities, self._instructions)
 
     @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        return self._limits
+
+    @property
     def tools(self) -> Mapping[str, RegisteredTool]:
         """The tools by name; add to them with `tool`, take from them with `remove_tool`."""
         return self.catalogue.tools

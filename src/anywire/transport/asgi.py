@@ -161,8 +161,16 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
 
 
 def path_of(scope: Scope) -> str:
-    """Return a request's path below the mount point."""
-    return scope["path"].removeprefix(scope.get("root_path", ""))
+    """Return a request's path below the mount point.
+
+    Some servers leave the mount point out of the path: then it may only look like its beginning.
+    """
+    path: str = scope["path"]
+    root = scope.get("root_path")
+    if not root:
+        return path
+    below = path.removeprefix(root.rstrip("/"))
+    return path if below and not below.startswith("/") else below
 
 
 def read_head_of(scope: Scope) -> tuple[str, Head]:

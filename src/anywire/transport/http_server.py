@@ -27,6 +27,7 @@ from anywire.protocol.http.server import (
     Reject,
     check_head,
     id_in_flight,
+    not_serving,
     read_post,
     too_many_sessions,
     unknown_event,
@@ -212,7 +213,7 @@ class _Exchange(Wire):
     async def _open(self, verdict: OpenSession, head: ReadBody) -> None:
         session = self._listener.sessions.create()
         if session is None:
-            await self.reject(too_many_sessions())
+            await self.reject(too_many_sessions() if self._listener.sessions.is_open else not_serving())
             return
         self._listener.accept(session)
         await self._reply(session, verdict.request, head, [(b"mcp-session-id", session.id.encode())])
@@ -250,7 +251,8 @@ class _Exchange(Wire):
         """Wait until the shape of the answer is clear."""
         self._watch(stream, ticket)
         if head.stream:
-            wanted = await stream.wait(ticket, self._limits.stream_open_seconds)
+            seconds = self._limits.prime_seconds if head.prime else self._limits.stream_open_seconds
+            wanted = await stream.wait(ticket, seconds)
         else:
             wanted = await stream.until_ended(ticket)
         if not wanted:

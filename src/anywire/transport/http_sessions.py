@@ -38,6 +38,11 @@ class HttpSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether new sessions are taken."""
+        return self._open
+
     def create(self) -> HttpServerTransport | None:
         """Make a session; None when there are too many and all of them are in use, or after the end."""
         if not self._open or (len(self._sessions) >= self._limits.sessions and not self._make_room()):

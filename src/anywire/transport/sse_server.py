@@ -23,7 +23,7 @@ from anywire.protocol.http.old_sse import (
     endpoint_of,
     read_old_post,
 )
-from anywire.protocol.http.server import Reject, too_many_sessions, unknown_session
+from anywire.protocol.http.server import Reject, not_serving, too_many_sessions, unknown_session
 from anywire.transport.asgi import (
     ClientGone,
     Receive,
@@ -192,7 +192,10 @@ class SseListener:
             await wire.respond(202)
 
     async def _stream(self, wire: Wire) -> None:
-        if not self._open or len(self._sessions) >= self._limits.sessions:
+        if not self._open:
+            await wire.reject(not_serving())
+            return
+        if len(self._sessions) >= self._limits.sessions:
             await wire.reject(too_many_sessions())
             return
         session = SseServerTransport(self._limits)

@@ -49,6 +49,7 @@ __all__ = (
     "check_guard",
     "check_head",
     "id_in_flight",
+    "not_serving",
     "read_post",
     "reject",
     "too_large",
@@ -241,7 +242,8 @@ def unreadable(fault: Fault) -> Reject:
 
 def too_large(limit: int) -> Reject:
     """The body is larger than the limit."""
-    return reject(413, f"the body exceeds {limit} bytes; raise the limit with body_bytes")
+    remedy = "start the server with --body-limit BYTES, or Server(limits=Limits(body_bytes=...))"
+    return reject(413, f"the body exceeds {limit} bytes; to let it in, {remedy}")
 
 
 def unknown_session() -> Reject:
@@ -264,6 +266,11 @@ def id_in_flight(id: bytes) -> AnswerNow:
 def too_many_sessions() -> Reject:
     """There is no room for another session, and none that idles."""
     return reject(503, "too many sessions are in use; try again later")
+
+
+def not_serving() -> Reject:
+    """The end has come, or the beginning has not: no session is opened, however few there are."""
+    return reject(503, "this server has been closed and opens no sessions")
 
 
 def _no_session() -> Reject:
