@@ -40,7 +40,7 @@ from anywire.wire.message import (
 )
 from anywire.wire.peer import read_cancel
 
-__all__ = ("HttpServerTransport",)
+__all__ = ("HttpServerTransport", "cancelled_keys", "reply_keys", "request_ids", "session_ended")
 
 _log = logging.getLogger("anywire.http")
 _ReplyKeys: TypeAlias = tuple[bytes | None, ...]
@@ -114,7 +114,7 @@ class HttpServerTransport:
         The raw id of a request instead means that it must not be delivered: one of that id is unanswered.
         """
         keys: set[bytes] = set()
-        for id in _request_ids(message):
+        for id in request_ids(message):
             key = id_key(id)
             if key in self._by_request:
                 return id
@@ -164,10 +164,8 @@ class HttpServerTransport:
         self._delivering = None
         if type(message) is Request:
             return
-        for item in _items(message):
-            cancelled = read_cancel(item) if isinstance(item, Notification) else None
-            if cancelled is not None:
-                self._settle_cancelled(cancelled.key)
+        for key in cancelled_keys(message):
+            self._settle_cancelled(key)
 
     # Streams.
 
@@ -232,7 +230,7 @@ class HttpServerTransport:
     def _post(self, message: Message | Batch, related: bytes | None) -> OutgoingStream | None:
         if self._closed:
             refuse_when_closed(self._closed, f"session {self.id[:8]}…")
-        answered = _reply_keys(message)
+        answered = reply_keys(message)
         stream = self._stream_for(answered, related)
         if stream is None:
             _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
@@ -293,8 +291,7 @@ class HttpServerTransport:
         """
         for key in stream.awaited:
             stream.replied = True
-            error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
-            self._put(stream, encode(msgspec.structs.replace(error, id=key)), last=False)
+            self._put(stream, encode(session_ended(key)), last=False)
         stream.end()
 
     def _bound_general(self) -> None:
@@ -341,13 +338,26 @@ def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:
     return message.items if isinstance(message, Batch) else (message,)
 
 
-def _request_ids(message: Message | Batch) -> tuple[bytes, ...]:
+def session_ended(key: bytes) -> ErrorResponse:
+    """Return the answer to the request of that key when its session ends before there is another."""
+    error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
+    return msgspec.structs.replace(error, id=key)
+
+
+def request_ids(message: Message | Batch) -> tuple[bytes, ...]:
+    """Return the raw ids of the requests in a message."""
     if type(message) is Request:
         return (message.id,)
     return tuple([item.id for item in _items(message) if isinstance(item, Request)])
 
 
-def _reply_keys(message: Message | Batch) -> _ReplyKeys:
+def cancelled_keys(message: Message | Batch) -> tuple[bytes, ...]:
+    """Return the keys of the requests that a message cancels."""
+    cancels = [read_cancel(item) for item in _items(message) if isinstance(item, Notification)]
+    return tuple([cancel.key for cancel in cancels if cancel is not None])
+
+
+def reply_keys(message: Message | Batch) -> _ReplyKeys:
     """Return the keys of the requests that a message answers; None for one whose id could not be read."""
     if type(message) is Response:
         return (id_key(message.id) if message.id != NULL_ID else None,)

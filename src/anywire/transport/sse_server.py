@@ -9,10 +9,12 @@ Specification: MCP 2024-11-05 `basic/transports#http-with-sse`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Callable
+from typing import Final
 
-from anywire.errors import AnywireError, TransportClosed
+from anywire.errors import AnywireError, TransportBroken, TransportClosed
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.old_sse import (
     ENDPOINT_EVENT,
@@ -34,15 +36,19 @@ from anywire.transport.asgi import (
     follow_lifespan,
     read_head_of,
 )
-from anywire.transport.contract import Accept, Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import Accept, Callbacks, call_back, refuse_when_closed
 from anywire.transport.gate import Gate
+from anywire.transport.http_session import cancelled_keys, reply_keys, request_ids, session_ended
 from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
 from anywire.wire.event_stream import encode_comment, encode_event
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Message
+from anywire.wire.message import Batch, Message, id_key
 
 __all__ = ("SseListener", "SseServerTransport")
+
+_log = logging.getLogger("anywire.http")
+_CLIENT_FULL: Final = "the client does not read its stream"
 
 
 class SseServerTransport:
@@ -56,8 +62,10 @@ class SseServerTransport:
         #: What holds back further messages of the client.
         self.gate = Gate()
         #: Called when more waits than a client should have waiting, and when there is room again.
-        self.on_full: Callable[[], None] = ignore
-        self.on_room: Callable[[], None] = ignore
+        self.on_full: Callable[[], None] = lambda: self.hold_reading(_CLIENT_FULL)
+        self.on_room: Callable[[], None] = lambda: self.release_reading(_CLIENT_FULL)
+        self._limits = limits
+        self._unanswered: set[bytes | None] = set()
         self._early: list[Message | Batch] | None = []
         self._closed = False
         self._over = asyncio.Event()  # on_close has been called
@@ -75,10 +83,13 @@ class SseServerTransport:
 
     def deliver(self, message: Message | Batch) -> None:
         """Hand on what was POSTed."""
+        self._unanswered.update(map(id_key, request_ids(message)))
         if self._early is not None:
             self._early.append(message)
         else:
             call_back(self.callbacks.on_message, message)
+        for key in cancelled_keys(message):
+            self._unanswered.discard(key)
 
     def hold_reading(self, reason: str) -> None:
         """Take no further message of the client, for one of several reasons that may hold at once."""
@@ -94,6 +105,15 @@ class SseServerTransport:
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Put a message on the stream."""
         refuse_when_closed(self._closed, "the HTTP+SSE session")
+        waits = self.stream.size
+        if waits > self._limits.unread_bytes:
+            # What was asked before the client was held is answered all the same: it asked very much.
+            reason = f"the client does not read its stream: {waits} bytes wait for it"
+            _log.warning("an HTTP+SSE session is ended: %s", reason)
+            self.end(TransportBroken(reason))
+            return
+        for key in reply_keys(message):
+            self._unanswered.discard(key)
         self.stream.put(encode(message))
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
@@ -110,6 +130,9 @@ class SseServerTransport:
         """End the session, for a reason when it was not in order."""
         if not self._closed:
             self._closed = True
+            if error is None:  # the client is there, and would wait for its replies
+                for key in self._unanswered:
+                    self.stream.put(encode(session_ended(key)))
             self.stream.end()
             self.gate.break_down()
             asyncio.get_running_loop().call_soon(self._fire_close, error)  # not inside another callback

@@ -39,6 +39,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     write_high_bytes: int = 1024 * 1024
     #: ... and at which it reads again.
     write_low_bytes: int = 256 * 1024
+    #: What may wait for a client over HTTP+SSE that goes on not reading; more of it ends its session.
+    unread_bytes: int = 64 * 1024 * 1024
     #: A request without an answer or progress.
     request_seconds: float = 60.0
     #: A request that keeps reporting progress.
