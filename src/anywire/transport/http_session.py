@@ -68,7 +68,8 @@ class HttpServerTransport:
         # Part of each event's id, so that another session's are known for what they are.
         self._tag = secrets.token_hex(4)
         self._general = OutgoingStream(limits, name=f"g{self._tag}", on_level=self._level)
-        self._general.start_id = log.mark(self._general.name)
+        self._general.start_id = self._general.seen_id = log.mark(self._general.name)
+        self._general.abandoned = True  # until a client opens it: what it says meanwhile is in the log
         # Streams that have a name: those that began to be sent as events.
         self._posts: dict[str, OutgoingStream] = {}
         self._by_request: dict[bytes, OutgoingStream] = {}
@@ -79,7 +80,6 @@ class HttpServerTransport:
         self._over = False  # on_close has been called
         self._end: asyncio.Event | None = None
         self._early: list[tuple[Message | Batch, OutgoingStream | None]] | None = []
-        self._dropped = 0
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -171,9 +171,14 @@ class HttpServerTransport:
 
     def general(self) -> OutgoingStream:
         """Return the stream of messages that belong to no request."""
-        if not len(self._general):
-            self._general.start_id = self._log.mark(self._general.name)
-        return self._general
+        general = self._general
+        if general.abandoned:
+            general.start_id, events = self._log.rest(general.seen_id)
+            general.seen_id = general.start_id
+            general.resume(events)
+        elif not len(general):
+            general.start_id = self._log.mark(general.name)
+        return general
 
     def resume(self, last_event_id: str) -> OutgoingStream | None:
         """Return the stream of that event, set to what came after it.
@@ -184,7 +189,13 @@ class HttpServerTransport:
         if not name.endswith(self._tag):
             return None
         missed = self._log.after(last_event_id)
-        stream = self._general if name == self._general.name else self._posts.get(name)
+        if name == self._general.name:
+            if missed is None:
+                return self.general()
+            self._general.seen_id = last_event_id
+            self._general.resume(missed)
+            return self._general
+        stream = self._posts.get(name)
         if stream is None and missed is not None:
             stream = OutgoingStream(self._limits, name=name)
             stream.end()
@@ -197,7 +208,7 @@ class HttpServerTransport:
     def let_go(self, stream: OutgoingStream, ticket: int) -> None:
         """A reader leaves a stream: all of it has been sent, or its client has gone."""
         stream.stop_reading(ticket)
-        if stream.has_reader or stream is self._general:
+        if stream.has_reader:
             return
         if stream.ended:
             self._posts.pop(stream.name, None)
@@ -238,7 +249,7 @@ class HttpServerTransport:
         if answered:
             stream.replied = True
         self._put(stream, encode(message), last=self._settle(stream, answered))
-        if stream is self._general and not stream.has_reader:
+        if stream is self._general and stream.full:
             self._bound_general()
         return stream
 
@@ -295,17 +306,12 @@ class HttpServerTransport:
         stream.end()
 
     def _bound_general(self) -> None:
-        """Nobody is there to read the general stream: keep the newest of what waits on it."""
-        while (
-            len(self._general) > self._limits.replay_events or self._general.size > self._limits.replay_bytes
-        ):
-            if self._general.drop() is None:
-                return
-            self._dropped += 1
-            if self._dropped == 1:
-                _log.warning(
-                    "session %s…: nobody reads its stream; the oldest messages are dropped", self.id[:8]
-                )
+        """Its reader is far behind: let it go.  What it has not seen is in the log, as far as that goes."""
+        general = self._general
+        if len(general) > self._limits.replay_events or general.size > self._limits.replay_bytes:
+            _log.warning("session %s…: its stream is read too slowly, and ends", self.id[:8])
+            general.dismiss()
+            general.abandon()
 
     async def close(self) -> None:
         """End the session and all its streams."""
@@ -324,6 +330,7 @@ class HttpServerTransport:
         self._general.end()
         self._by_request.clear()
         self.gate.break_down()
+        self._log.close()
         self.on_gone(self)
         asyncio.get_running_loop().call_soon(self._fire_close, error)  # not inside another callback
 

@@ -65,7 +65,7 @@ class SseServerTransport:
         self.on_full: Callable[[], None] = lambda: self.hold_reading(_CLIENT_FULL)
         self.on_room: Callable[[], None] = lambda: self.release_reading(_CLIENT_FULL)
         self._limits = limits
-        self._unanswered: set[bytes | None] = set()
+        self._unanswered: set[bytes] = set()
         self._early: list[Message | Batch] | None = []
         self._closed = False
         self._over = asyncio.Event()  # on_close has been called
@@ -88,8 +88,7 @@ class SseServerTransport:
             self._early.append(message)
         else:
             call_back(self.callbacks.on_message, message)
-        for key in cancelled_keys(message):
-            self._unanswered.discard(key)
+        self._unanswered.difference_update(cancelled_keys(message))
 
     def hold_reading(self, reason: str) -> None:
         """Take no further message of the client, for one of several reasons that may hold at once."""
@@ -112,8 +111,7 @@ class SseServerTransport:
             _log.warning("an HTTP+SSE session is ended: %s", reason)
             self.end(TransportBroken(reason))
             return
-        for key in reply_keys(message):
-            self._unanswered.discard(key)
+        self._unanswered.difference_update(reply_keys(message))
         self.stream.put(encode(message))
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:

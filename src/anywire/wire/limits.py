@@ -80,6 +80,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     replay_events: int = 1_000
     #: ... and how much of them.
     replay_bytes: int = 8 * 1024 * 1024
+    #: ... and of all sessions of a server together; those that have been silent longest lose theirs first.
+    replay_total_bytes: int = 256 * 1024 * 1024
     #: Connections of one HTTP client at once.
     connections: int = 256
     #: From the moment a request has a connection until the first byte of the answer.
