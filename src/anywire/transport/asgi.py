@@ -11,6 +11,8 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, MutableMapping
 from typing import Any, TypeAlias
 
+from anywire.protocol.http.cors import share_with
+from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import EVENT_STREAM, JSON
 from anywire.protocol.http.server import Head, Reject, too_large
 from anywire.wire.codec import encode
@@ -52,10 +54,20 @@ class Wire:
     """One request's way in and its response's way out.  Every method but one may raise `ClientGone`."""
 
     _gone: bool = False
+    #: What goes on each answer besides, so that a page may read it.
+    _shared: Headers | None = None
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
+
+    def share(self, head: Head, guard: Guard, methods: str) -> bool:
+        """Let a page read the answer if it may; say whether it asks no more than that."""
+        share = share_with(head, guard, methods)
+        if share is None:
+            return False
+        self._shared = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in share.headers]
+        return share.preflight
 
     async def body(self, length: bytes, limit: int) -> bytes | None:
         """Read the body; None when it is too large, which has been answered.
@@ -107,6 +119,8 @@ class Wire:
     async def _send_whole(self, status: int, headers: Headers, body: bytes) -> None:
         if self._gone:
             raise ClientGone
+        if self._shared is not None:
+            headers = [*headers, *self._shared]
         try:
             await self._send({"type": "http.response.start", "status": status, "headers": headers})
             await self._send({"type": "http.response.body", "body": body})
@@ -115,7 +129,7 @@ class Wire:
 
     async def start_stream(self, headers: Headers | None = None) -> None:
         """Begin an event stream."""
-        head = [*_STREAM_HEADERS, *headers] if headers else _STREAM_HEADERS
+        head = [*_STREAM_HEADERS, *(headers or ()), *(self._shared or ())]
         await self._send_part({"type": "http.response.start", "status": 200, "headers": head})
 
     async def more(self, data: bytes) -> None:

@@ -58,6 +58,7 @@ from anywire.wire.message import Batch, Message
 __all__ = ("HttpListener",)
 
 _POST_HEADERS: Final = tuple(name.encode() for name in POST_HEADERS)
+_METHODS: Final = "GET, POST, DELETE"
 #: Different heads of POSTs that are remembered at once, and how large one may be.
 _HEADS: Final = 256
 _HEAD_BYTES: Final = 2048
@@ -83,7 +84,8 @@ class HttpListener:
     ) -> None:
         self._accept = accept
         self._serves = serves
-        self._guard = guard or Guard.for_bind("127.0.0.1")
+        #: Who is let in.
+        self.guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
         self._limits = limits
         self._heads: dict[tuple[bytes | None, ...], ReadBody] = {}
@@ -119,7 +121,7 @@ class HttpListener:
     def check(self, method: str, headers: dict[bytes, bytes]) -> Reject | ReadBody | OpenStream | EndSession:
         """Decide what can be decided without the body."""
         if method != "POST":
-            return check_head(head_from(method, headers.items()), self._guard)
+            return check_head(head_from(method, headers.items()), self.guard)
         telling = tuple(map(headers.get, _POST_HEADERS))
         known = self._heads.get(telling)
         if known is not None:
@@ -128,7 +130,7 @@ class HttpListener:
         head = [
             (name, value) for name, value in zip(_POST_HEADERS, telling, strict=True) if value is not None
         ]
-        verdict = check_head(head_from(method, head), self._guard)
+        verdict = check_head(head_from(method, head), self.guard)
         if isinstance(verdict, ReadBody) and sum(len(value) for _, value in head) <= _HEAD_BYTES:
             if len(self._heads) >= _HEADS:
                 self._heads.clear()
@@ -164,6 +166,11 @@ class _Exchange(Wire):
         if not self._listener.is_here(path_of(scope)):
             return self.respond(404)
         headers = headers_of(scope)
+        guard = self._listener.guard
+        if guard.origins:  # only where some were named is there anything to say to pages
+            head = head_from(scope["method"], headers.items())
+            if self.share(head, guard, _METHODS):
+                return self.respond(204)
         verdict = self._listener.check(scope["method"], headers)
         if isinstance(verdict, ReadBody):
             return self._post(verdict, headers)

@@ -183,6 +183,9 @@ class SseListener:
     async def _answer(self, scope: Scope, wire: Wire) -> None:
         path, head = read_head_of(scope)
         is_messages = path.rstrip("/").rpartition("/")[2] == MESSAGES
+        if self._guard.origins and wire.share(head, self._guard, "POST" if is_messages else "GET"):
+            await wire.respond(204)
+            return
         query = scope.get("query_string", b"").decode("latin-1")
         verdict = check_old_head(head, query, self._guard, is_messages=is_messages)
         match verdict:
