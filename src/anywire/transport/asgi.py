@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 from anywire.protocol.http.cors import share_with
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import EVENT_STREAM, JSON
-from anywire.protocol.http.server import Head, Reject, too_large
+from anywire.protocol.http.server import Head, Reject, not_serving, too_large, too_slow
+from anywire.transport.at_once import the_rest
 from anywire.wire.codec import encode
 
 __all__ = (
@@ -54,6 +55,7 @@ class Wire:
     """One request's way in and its response's way out.  Every method but one may raise `ClientGone`."""
 
     _gone: bool = False
+    _begun: bool = False
     #: What goes on each answer besides, so that a page may read it.
     _shared: Headers | None = None
 
@@ -69,10 +71,11 @@ class Wire:
         self._shared = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in share.headers]
         return share.preflight
 
-    async def body(self, length: bytes, limit: int) -> bytes | None:
-        """Read the body; None when it is too large, which has been answered.
+    async def body(self, length: bytes, limit: int, patience: float) -> bytes | None:
+        """Read the body; None when it is too large or comes too slowly, which has been answered.
 
-        `length` is the `Content-Length` header, empty where there is none.
+        `length` is the `Content-Length` header, empty where there is none; `patience` is how many
+        seconds may pass without more of it.
         """
         if length.isdigit() and (len(length) > 18 or int(length) > limit):
             await self.reject(too_large(limit))
@@ -81,7 +84,18 @@ class Wire:
         chunks: list[bytes] = []
         size = 0
         while True:
-            message = await self._receive()
+            # By hand: all but always the body is there, and then no timer need be set.
+            steps = self._receive().__await__()
+            try:
+                waited_for = next(steps)
+            except StopIteration as done:
+                message: MutableMapping[str, Any] = done.value
+            else:
+                try:
+                    message = await the_rest(steps, waited_for, patience)
+                except TimeoutError:
+                    await self.reject(too_slow(patience))
+                    return None
             if message["type"] == "http.disconnect":
                 raise ClientGone
             body = message.get("body", b"")
@@ -92,6 +106,13 @@ class Wire:
             if not message.get("more_body"):
                 return b"".join((*chunks, body)) if chunks else body
             chunks.append(body)
+
+    async def break_off(self) -> None:
+        """The server ends, which it tells by cancelling: say so where nothing has been said yet."""
+        _log.debug("a request was cancelled and ends")
+        if not self._begun:
+            with contextlib.suppress(ClientGone):
+                await self.reject(not_serving())
 
     async def disconnected(self) -> None:
         """Return when the client has gone.  Raises nothing."""
@@ -121,6 +142,7 @@ class Wire:
             raise ClientGone
         if self._shared is not None:
             headers = [*headers, *self._shared]
+        self._begun = True
         try:
             await self._send({"type": "http.response.start", "status": status, "headers": headers})
             await self._send({"type": "http.response.body", "body": body})
@@ -130,6 +152,7 @@ class Wire:
     async def start_stream(self, headers: Headers | None = None) -> None:
         """Begin an event stream."""
         head = [*_STREAM_HEADERS, *(headers or ()), *(self._shared or ())]
+        self._begun = True
         await self._send_part({"type": "http.response.start", "status": 200, "headers": head})
 
     async def more(self, data: bytes) -> None:

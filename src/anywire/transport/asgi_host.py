@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from typing import Any, TypeAlias
 
 from anywire.errors import ConfigError, ConnectFailed
@@ -45,6 +45,26 @@ def bind(host: str, port: int) -> socket.socket:
     return opened
 
 
+class _Connections:
+    """The kind of uvicorn's connections, and what is done about those that ask nothing."""
+
+    def __init__(self, limits: Limits) -> None:
+        #: What uvicorn is told to use.
+        self.kind: Any = "auto"
+        self._end_unfinished: Callable[[Iterable[object], float], None] | None = None
+        with contextlib.suppress(
+            ImportError
+        ):  # without httptools uvicorn uses h11, which bounds heads itself
+            from anywire.transport.http_connections import connection_class, end_unfinished
+
+            self.kind, self._end_unfinished = connection_class(limits), end_unfinished
+
+    def look(self, connections: Iterable[object]) -> None:
+        """End those that have begun a request and not gone on with it."""
+        if self._end_unfinished is not None:
+            self._end_unfinished(connections, asyncio.get_running_loop().time())
+
+
 class AsgiHost:
     """Serves one application on one socket until it is cancelled."""
 
@@ -55,14 +75,23 @@ class AsgiHost:
             import uvicorn
         except ImportError as error:
             raise ConfigError("serving HTTP needs uvicorn: install anywire[http]") from error
+        connections = _Connections(limits)
+        look_ticks = max(1, min(10, round(limits.head_seconds * 2.5)))  # a tick is a tenth of a second
 
         class Quiet(uvicorn.Server):
             @contextlib.contextmanager
             def capture_signals(self) -> Generator[None, None, None]:
                 yield
 
+            async def on_tick(self, counter: int) -> bool:
+                if counter % look_ticks == 0:
+                    connections.look(self.server_state.connections)
+                return await super().on_tick(counter)
+
         config = uvicorn.Config(
             app,
+            http=connections.kind,
+            h11_max_incomplete_event_size=limits.head_bytes,
             log_config=None,
             access_log=False,
             ws="none",

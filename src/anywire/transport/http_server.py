@@ -110,6 +110,8 @@ class HttpListener:
             await exchange.answer(scope)
         except ClientGone:
             pass  # an everyday thing, and nobody is there to be told anything
+        except asyncio.CancelledError:
+            await exchange.break_off()
         finally:
             exchange.stop_watching()
 
@@ -197,7 +199,8 @@ class _Exchange(Wire):
         session = listener.sessions.find(session_id) if session_id else None
         if session is not None and session.gate.held:
             await session.gate.passed()  # before the body is read: what is not read is not kept
-        body = await self.body(headers.get(b"content-length", b""), self._limits.body_bytes)
+        length, limits = headers.get(b"content-length", b""), self._limits
+        body = await self.body(length, limits.body_bytes, limits.body_seconds)
         if body is None:
             return
         verdict = listener.read(head, session_id, body)
@@ -250,6 +253,10 @@ class _Exchange(Wire):
                 await self._last(stream, ticket, headers)
             else:
                 await self._stream(session, stream, ticket, headers, prime=head.prime)
+        except asyncio.CancelledError:
+            if self._begun:
+                raise
+            await self.respond_json(session.give_up(stream), 200, headers)
         finally:
             session.let_go(stream, ticket)
             self._listener.sessions.touch(session)

@@ -305,6 +305,14 @@ class HttpServerTransport:
             self._put(stream, encode(session_ended(key)), last=False)
         stream.end()
 
+    def give_up(self, stream: OutgoingStream) -> bytes:
+        """Answer what is unanswered on a stream, which is cut off; return that answer."""
+        for key in stream.awaited:
+            self._by_request.pop(key, None)
+        self._fail(stream)
+        answers = stream.waiting()
+        return answers[0] if len(answers) == 1 else b"[%b]" % b",".join(answers)
+
     def _bound_general(self) -> None:
         """Its reader is far behind: let it go.  What it has not seen is in the log, as far as that goes."""
         general = self._general

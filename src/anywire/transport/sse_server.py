@@ -173,10 +173,13 @@ class SseListener:
         if scope["type"] == "lifespan":
             await follow_lifespan(receive, send, self._reopen, self.close)
         elif scope["type"] == "http":
+            wire = Wire(receive, send)
             try:
-                await self._answer(scope, Wire(receive, send))
+                await self._answer(scope, wire)
             except ClientGone:
                 pass  # an everyday thing, and nobody is there to be told anything
+            except asyncio.CancelledError:
+                await wire.break_off()
         else:
             await send({"type": "websocket.close", "code": 1000})
 
@@ -200,7 +203,7 @@ class SseListener:
                     return
                 await session.gate.passed()  # before the body is read: what is not read is not kept
                 length = head.headers.get("content-length", "").encode("latin-1")
-                body = await wire.body(length, self._limits.body_bytes)
+                body = await wire.body(length, self._limits.body_bytes, self._limits.body_seconds)
                 if body is not None:
                     await self._take(wire, session, body)
 
@@ -232,6 +235,9 @@ class SseListener:
             await wire.more(encode_event(endpoint_of(session.id).encode(), event=ENDPOINT_EVENT))
             self._accept(session)
             with ending_politely():
+                await self._send_events(wire, session, ticket)
+            if not session.closed and not gone.done():  # it was cancelled: the server ends
+                session.end(None)
                 await self._send_events(wire, session, ticket)
             await wire.end_stream()
         finally:

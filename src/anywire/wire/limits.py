@@ -65,6 +65,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     shutdown_seconds: float = 0.8
     #: The body of one HTTP request.
     body_bytes: int = 4 * 1024 * 1024
+    #: ... and how long nothing more of it may come.
+    body_seconds: float = 30.0
+    #: The head of one HTTP request, where the socket is ours ...
+    head_bytes: int = 64 * 1024
+    #: ... and how long it may take, from the opening of a connection on.
+    head_seconds: float = 20.0
+    #: Connections that a socket of ours takes at once; one more is refused.
+    server_connections: int = 4_096
     #: A reply that takes longer than this is announced by the head of an event stream ...
     stream_open_seconds: float = 10.0
     #: ... which is kept alive by a comment as often as this.  Proxies cut silent streams after 60 s.

@@ -54,6 +54,7 @@ __all__ = (
     "reject",
     "too_large",
     "too_many_sessions",
+    "too_slow",
     "unknown_event",
     "unknown_session",
     "unreadable",
@@ -246,6 +247,11 @@ def too_large(limit: int) -> Reject:
     return reject(413, f"the body exceeds {limit} bytes; to let it in, {remedy}")
 
 
+def too_slow(seconds: float) -> Reject:
+    """Nothing more of the body comes."""
+    return reject(408, f"nothing more of the body came for {seconds:g} s")
+
+
 def unknown_session() -> Reject:
     """The session that was named has ended, or never was: the client starts over."""
     return reject(404, "the session has ended; send initialize without Mcp-Session-Id")
@@ -269,8 +275,8 @@ def too_many_sessions() -> Reject:
 
 
 def not_serving() -> Reject:
-    """The end has come, or the beginning has not: no session is opened, however few there are."""
-    return reject(503, "this server has been closed and opens no sessions")
+    """The end has come: nothing is begun any more, however few there are."""
+    return reject(503, "this server has been closed and takes nothing more")
 
 
 def _no_session() -> Reject:
