@@ -97,7 +97,7 @@ class AsgiHost:
             ws="none",
             lifespan="off",
             timeout_keep_alive=75,
-            timeout_graceful_shutdown=max(1, round(limits.shutdown_seconds)),
+            timeout_graceful_shutdown=max(2, round(4 * limits.shutdown_seconds)),  # we end earlier, quietly
             server_header=False,
         )
         self._server = Quiet(config)
@@ -112,6 +112,17 @@ class AsgiHost:
         finally:
             await self._close()
             self._server.should_exit = True
-            await asyncio.wait([serving], timeout=4 * self._limits.shutdown_seconds)
+            await self._end(serving)
             serving.cancel()
             opened.close()
+
+    async def _end(self, serving: asyncio.Task[None]) -> None:
+        """Wait for the end, and hasten it: what still runs is told to end, who still reads is left."""
+        seconds, state = self._limits.shutdown_seconds, self._server.server_state
+        await asyncio.wait([serving], timeout=seconds)
+        for task in list(state.tasks):
+            task.cancel()
+        await asyncio.wait([serving], timeout=seconds / 2)
+        for connection in list(state.connections):
+            connection.transport.abort()
+        await asyncio.wait([serving], timeout=3 * seconds)
