@@ -112,6 +112,32 @@ async def test_a_body_that_comes_slowly_is_read() -> None:
     assert post.status == 200
 
 
+@in_virtual_time
+async def test_bodies_are_bounded_together_and_there_is_room_again() -> None:
+    """Each of them is small enough by itself."""
+    app = Tools(LIMITS.replace(bodies_bytes=10_000)).server.http_app()
+    posts = [Slow(app, "/mcp", {}) for _ in range(3)]
+    for post in posts:
+        post.give(b" " * 4_000)
+        await asyncio.sleep(1)
+    refused = posts.pop()
+    await refused.task
+    body = json.dumps(initialize()).encode()
+    for post in posts:
+        post.give(body, more=False)
+        await post.task
+    late = Slow(app, "/mcp", {})
+    late.give(b" " * 9_000)
+    late.give(body, more=False)
+    await late.task
+
+    assert refused.status == 503
+    assert "too much is being received at once" in refused.error
+    assert [post.status for post in (*posts, late)] == [200] * 3
+    assert app.intake.size == 0
+    await app.close()
+
+
 # The end of the server, which tells what it serves by cancelling it.
 
 

@@ -14,13 +14,15 @@ from typing import Any, TypeAlias
 from anywire.protocol.http.cors import share_with
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import EVENT_STREAM, JSON
-from anywire.protocol.http.server import Head, Reject, not_serving, too_large, too_slow
+from anywire.protocol.http.server import Head, Reject, not_serving, too_large, too_much_at_once, too_slow
 from anywire.transport.at_once import the_rest
 from anywire.wire.codec import encode
+from anywire.wire.limits import Limits
 
 __all__ = (
     "ClientGone",
     "Headers",
+    "Intake",
     "Receive",
     "Scope",
     "Send",
@@ -51,6 +53,17 @@ class ClientGone(Exception):
     """The client has disconnected: nothing more can be read or sent."""
 
 
+class Intake:
+    """What has come of bodies that are not complete: bounded for all requests of a server together."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        #: The most there may be: room for one body that is as large as it may be, at least.
+        self.most = max(limits.bodies_bytes, limits.body_bytes)
+        #: So many bytes there are.
+        self.size = 0
+
+
 class Wire:
     """One request's way in and its response's way out.  Every method but one may raise `ClientGone`."""
 
@@ -71,41 +84,46 @@ class Wire:
         self._shared = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in share.headers]
         return share.preflight
 
-    async def body(self, length: bytes, limit: int, patience: float) -> bytes | None:
+    async def body(self, length: bytes, intake: Intake) -> bytes | None:
         """Read the body; None when it is too large or comes too slowly, which has been answered.
 
-        `length` is the `Content-Length` header, empty where there is none; `patience` is how many
-        seconds may pass without more of it.
+        `length` is the `Content-Length` header, empty where there is none.
         """
+        limit = intake.limits.body_bytes
         if length.isdigit() and (len(length) > 18 or int(length) > limit):
             await self.reject(too_large(limit))
             return None
-        body = b""
         chunks: list[bytes] = []
         size = 0
-        while True:
-            # By hand: all but always the body is there, and then no timer need be set.
-            steps = self._receive().__await__()
-            try:
-                waited_for = next(steps)
-            except StopIteration as done:
-                message: MutableMapping[str, Any] = done.value
-            else:
+        try:
+            while True:
+                # By hand: all but always the body is there, and then no timer need be set.
+                steps = self._receive().__await__()
                 try:
-                    message = await the_rest(steps, waited_for, patience)
-                except TimeoutError:
-                    await self.reject(too_slow(patience))
+                    waited_for = next(steps)
+                except StopIteration as done:
+                    message: MutableMapping[str, Any] = done.value
+                else:
+                    message = await the_rest(steps, waited_for, intake.limits.body_seconds)
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                body: bytes = message.get("body", b"")
+                if size + len(body) > limit:
+                    await self.reject(too_large(limit))
                     return None
-            if message["type"] == "http.disconnect":
-                raise ClientGone
-            body = message.get("body", b"")
-            size += len(body)
-            if size > limit:
-                await self.reject(too_large(limit))
-                return None
-            if not message.get("more_body"):
-                return b"".join((*chunks, body)) if chunks else body
-            chunks.append(body)
+                if not message.get("more_body"):
+                    return b"".join((*chunks, body)) if chunks else body
+                chunks.append(body)
+                size += len(body)
+                intake.size += len(body)
+                if intake.size > intake.most:
+                    await self.reject(too_much_at_once())
+                    return None
+        except TimeoutError:
+            await self.reject(too_slow(intake.limits.body_seconds))
+            return None
+        finally:
+            intake.size -= size
 
     async def break_off(self) -> None:
         """The server ends, which it tells by cancelling: say so where nothing has been said yet."""

@@ -36,6 +36,7 @@ from anywire.protocol.http.server import (
 from anywire.transport.asgi import (
     ClientGone,
     Headers,
+    Intake,
     Receive,
     Scope,
     Send,
@@ -88,6 +89,8 @@ class HttpListener:
         self.guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
         self._limits = limits
+        #: The bodies that are being read.
+        self.intake = Intake(limits)
         self._heads: dict[tuple[bytes | None, ...], ReadBody] = {}
         #: The sessions that live.
         self.sessions = HttpSessions(limits)
@@ -199,8 +202,7 @@ class _Exchange(Wire):
         session = listener.sessions.find(session_id) if session_id else None
         if session is not None and session.gate.held:
             await session.gate.passed()  # before the body is read: what is not read is not kept
-        length, limits = headers.get(b"content-length", b""), self._limits
-        body = await self.body(length, limits.body_bytes, limits.body_seconds)
+        body = await self.body(headers.get(b"content-length", b""), listener.intake)
         if body is None:
             return
         verdict = listener.read(head, session_id, body)

@@ -28,6 +28,7 @@ from anywire.protocol.http.old_sse import (
 from anywire.protocol.http.server import Reject, not_serving, too_many_sessions, unknown_session
 from anywire.transport.asgi import (
     ClientGone,
+    Intake,
     Receive,
     Scope,
     Send,
@@ -152,6 +153,7 @@ class SseListener:
         self._accept = accept
         self._guard = guard or Guard.for_bind("127.0.0.1")
         self._limits = limits
+        self._intake = Intake(limits)
         self._sessions: dict[str, SseServerTransport] = {}
         self._open = True
 
@@ -203,7 +205,7 @@ class SseListener:
                     return
                 await session.gate.passed()  # before the body is read: what is not read is not kept
                 length = head.headers.get("content-length", "").encode("latin-1")
-                body = await wire.body(length, self._limits.body_bytes, self._limits.body_seconds)
+                body = await wire.body(length, self._intake)
                 if body is not None:
                     await self._take(wire, session, body)
 

@@ -67,6 +67,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes: int = 4 * 1024 * 1024
     #: ... and how long nothing more of it may come.
     body_seconds: float = 30.0
+    #: What may have come of all bodies together that are not complete; those that bring more are refused.
+    bodies_bytes: int = 256 * 1024 * 1024
     #: The head of one HTTP request, where the socket is ours ...
     head_bytes: int = 64 * 1024
     #: ... and how long it may take, from the opening of a connection on.

@@ -54,6 +54,7 @@ __all__ = (
     "reject",
     "too_large",
     "too_many_sessions",
+    "too_much_at_once",
     "too_slow",
     "unknown_event",
     "unknown_session",
@@ -245,6 +246,11 @@ def too_large(limit: int) -> Reject:
     """The body is larger than the limit."""
     remedy = "start the server with --body-limit BYTES, or Server(limits=Limits(body_bytes=...))"
     return reject(413, f"the body exceeds {limit} bytes; to let it in, {remedy}")
+
+
+def too_much_at_once() -> Reject:
+    """The bodies that are being read are too large together."""
+    return reject(503, "too much is being received at once; try again later")
 
 
 def too_slow(seconds: float) -> Reject:
