@@ -115,7 +115,7 @@ async def test_a_body_that_comes_slowly_is_read() -> None:
 @in_virtual_time
 async def test_bodies_are_bounded_together_and_there_is_room_again() -> None:
     """Each of them is small enough by itself."""
-    app = Tools(LIMITS.replace(bodies_bytes=10_000)).server.http_app()
+    app = Tools(LIMITS.replace(bodies_bytes=10_000, body_bytes=9_500)).server.http_app()
     posts = [Slow(app, "/mcp", {}) for _ in range(3)]
     for post in posts:
         post.give(b" " * 4_000)

@@ -57,7 +57,8 @@ class Intake:
     """What has come of bodies that are not complete: bounded for all requests of a server together."""
 
     def __init__(self, limits: Limits) -> None:
-        self.limits = limits
+        #: How large one body may be, and how long nothing more of it may come.
+        self.body_limit, self.patience = limits.body_bytes, limits.body_seconds
         #: The most there may be: room for one body that is as large as it may be, at least.
         self.most = max(limits.bodies_bytes, limits.body_bytes)
         #: So many bytes there are.
@@ -89,41 +90,63 @@ class Wire:
 
         `length` is the `Content-Length` header, empty where there is none.
         """
-        limit = intake.limits.body_bytes
+        limit = intake.body_limit
         if length.isdigit() and (len(length) > 18 or int(length) > limit):
             await self.reject(too_large(limit))
             return None
+        # By hand: all but always all of it is there, and then no timer need be set.
+        message: MutableMapping[str, Any] = {}
+        steps = self._receive().__await__()
+        try:
+            waited_for = next(steps)
+        except StopIteration as done:
+            message = done.value
+            if message["type"] == "http.request" and not message.get("more_body"):
+                body: bytes = message.get("body", b"")
+                if len(body) <= limit:
+                    return body
+            waiting = None
+        else:
+            waiting = the_rest(steps, waited_for, intake.patience)
+        return await self._slow_body(message, waiting, intake)
+
+    async def _slow_body(
+        self,
+        message: MutableMapping[str, Any],
+        waiting: Coroutine[Any, Any, MutableMapping[str, Any]] | None,
+        intake: Intake,
+    ) -> bytes | None:
+        """Read a body that comes in parts, the first of them here or under way."""
         chunks: list[bytes] = []
         size = 0
         try:
             while True:
-                # By hand: all but always the body is there, and then no timer need be set.
-                steps = self._receive().__await__()
-                try:
-                    waited_for = next(steps)
-                except StopIteration as done:
-                    message: MutableMapping[str, Any] = done.value
-                else:
-                    message = await the_rest(steps, waited_for, intake.limits.body_seconds)
+                if waiting is not None:
+                    message = await waiting
                 if message["type"] == "http.disconnect":
                     raise ClientGone
                 body: bytes = message.get("body", b"")
-                if size + len(body) > limit:
-                    await self.reject(too_large(limit))
+                if size + len(body) > intake.body_limit:
+                    await self.reject(too_large(intake.body_limit))
                     return None
-                if not message.get("more_body"):
-                    return b"".join((*chunks, body)) if chunks else body
                 chunks.append(body)
                 size += len(body)
                 intake.size += len(body)
+                if not message.get("more_body"):
+                    return b"".join(chunks)
                 if intake.size > intake.most:
                     await self.reject(too_much_at_once())
                     return None
+                waiting = self._next(intake)
         except TimeoutError:
-            await self.reject(too_slow(intake.limits.body_seconds))
+            await self.reject(too_slow(intake.patience))
             return None
         finally:
             intake.size -= size
+
+    async def _next(self, intake: Intake) -> MutableMapping[str, Any]:
+        async with asyncio.timeout(intake.patience):
+            return await self._receive()
 
     async def break_off(self) -> None:
         """The server ends, which it tells by cancelling: say so where nothing has been said yet."""
