@@ -52,9 +52,8 @@ class _Connections:
         #: What uvicorn is told to use.
         self.kind: Any = "auto"
         self._end_unfinished: Callable[[Iterable[object], float], None] | None = None
-        with contextlib.suppress(
-            ImportError
-        ):  # without httptools uvicorn uses h11, which bounds heads itself
+        # Without httptools uvicorn uses h11, which bounds the size of heads itself.
+        with contextlib.suppress(ImportError):
             from anywire.transport.http_connections import connection_class, end_unfinished
 
             self.kind, self._end_unfinished = connection_class(limits), end_unfinished

@@ -258,7 +258,8 @@ class _Exchange(Wire):
         except asyncio.CancelledError:
             if self._begun:
                 raise
-            await self.respond_json(session.give_up(stream), 200, headers)
+            answer = session.give_up(stream)
+            await (self.respond_json(answer, 200, headers) if answer else self.respond(202, headers))
         finally:
             session.let_go(stream, ticket)
             self._listener.sessions.touch(session)

@@ -306,12 +306,13 @@ class HttpServerTransport:
         stream.end()
 
     def give_up(self, stream: OutgoingStream) -> bytes:
-        """Answer what is unanswered on a stream, which is cut off; return that answer."""
+        """Wait no more for what is unanswered on a stream; return what its client is told, if anything."""
+        answers = [encode(session_ended(key)) for key in stream.awaited] or stream.waiting()[-1:]
         for key in stream.awaited:
             self._by_request.pop(key, None)
-        self._fail(stream)
-        answers = stream.waiting()
-        return answers[0] if len(answers) == 1 else b"[%b]" % b",".join(answers)
+        stream.awaited.clear()
+        stream.end()
+        return b"[%b]" % b",".join(answers) if len(answers) > 1 else b"".join(answers)
 
     def _bound_general(self) -> None:
         """Its reader is far behind: let it go.  What it has not seen is in the log, as far as that goes."""
