@@ -268,7 +268,9 @@ class _Exchange(Wire):
         """Wait until the shape of the answer is clear."""
         self._watch(stream, ticket)
         if head.stream:
-            seconds = self._limits.prime_seconds if head.prime else self._limits.stream_open_seconds
+            seconds = self._limits.stream_open_seconds
+            if head.prime:
+                seconds = min(seconds, self._limits.prime_seconds)
             wanted = await stream.wait(ticket, seconds)
         else:
             wanted = await stream.until_ended(ticket)

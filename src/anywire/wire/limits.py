@@ -79,8 +79,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     stream_open_seconds: float = 10.0
     #: ... which is kept alive by a comment as often as this.  Proxies cut silent streams after 60 s.
     keep_alive_seconds: float = 15.0
-    #: The same for clients that are given an id to come back with (2025-11-25): before they have one,
-    #: a connection that breaks takes the reply with it.
+    #: Clients that are given an id to come back with (2025-11-25) have it no later than this: before
+    #: that a connection that breaks takes the reply with it.
     prime_seconds: float = 1.0
     #: HTTP sessions that exist at once; one more takes the place of the one that idles longest.
     sessions: int = 10_000
