@@ -262,10 +262,11 @@ def test_an_address_that_others_can_reach_is_warned_of(serving: Listening) -> No
 def asked(url: str, **headers: str) -> tuple[int, str]:
     """Initialize by hand; the status and the error's text."""
     parts = urlsplit(url)
+    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
     try:
         types = {"Content-Type": "application/json", "Accept": "application/json"}
-        connection.request("POST", parts.path, INITIALIZE, {**types, **headers})
+        connection.request("POST", path, INITIALIZE, {**types, **headers})
         answer = connection.getresponse()
         message = json.loads(answer.read())
         return answer.status, message.get("error", {}).get("message", "")
@@ -330,3 +331,36 @@ def test_the_options_let_strangers_in() -> None:
         assert asked(command.url, Host="tools.example:8000", Origin="https://app.example") == (200, "")
         assert asked(command.url, Host="other.example")[0] == 421
         assert asked(command.url, Origin="https://other.example")[0] == 403
+
+
+@pytest.mark.parametrize("face", ["--http", "--sse", "bridge"])
+def test_the_command_says_how_large_a_body_may_be(face: str) -> None:
+    """Also how small."""
+    words = ["--body-limit", str(len(INITIALIZE) - 1)]
+    behind = ["--", *server("healthy")]
+    started = (
+        ["bridge", "http://127.0.0.1:0/mcp", *words, *behind]
+        if face == "bridge"
+        else ["serve", WORKSHOP, face, "127.0.0.1:0", *words]
+    )
+    with listening(*started) as command:
+        url = command.url
+        if face == "--sse":
+            parts = urlsplit(url)
+            opened = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+            opened.request("GET", parts.path, headers={"Accept": "text/event-stream"})
+            stream = opened.getresponse()
+            told = stream.readline() + stream.readline()
+            status, error = asked(url.replace("/sse", "/" + told.decode().partition("data: ")[2].strip()))
+            opened.close()
+        else:
+            status, error = asked(url)
+
+    assert status == 413
+    assert f"exceeds {len(INITIALIZE) - 1} bytes" in error
+
+
+@pytest.mark.parametrize("typed", ["-1", "0", "4MB", "²", "1e6", ""])
+def test_a_body_limit_is_a_number_of_bytes(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", WORKSHOP, "--http", "127.0.0.1:0", f"--body-limit={typed}"]) == 2
+    assert "is no number of bytes, such as 67108864" in capsys.readouterr().err

@@ -25,7 +25,7 @@ from starlette.routing import Mount, Route
 
 from anywire import connect
 from anywire.errors import TransportBroken
-from tests.http.raw import Caller, ask, call, text_of
+from tests.http.raw import Caller, ask, call, connection, text_of
 from tests.http.serving import PATIENCE, App, on_socket, until
 from tests.http.tools import Tools
 from tests.http.walk import Walker
@@ -163,6 +163,32 @@ async def test_every_server_ends_while_a_stream_is_open(server: Running) -> None
         await stream.event()
 
         assert await server.end() in (0, -signal.SIGTERM)
+    assert b"Traceback" not in server.output
+
+
+@pytest.mark.parametrize("name", ["uvicorn, httptools", "uvicorn, h11"])
+async def test_the_end_of_a_server_answers_what_is_pending(name: str) -> None:
+    """A call with an error of its own, half a body with a refusal; nothing of it stands in the log."""
+    async with running(name) as server:
+        caller = Caller(server.url)
+        await caller.initialize()
+        calling = call("c", "sleep", {"seconds": 60})
+        async with (
+            caller.begin("POST", calling, Accept="application/json") as pending,
+            connection(server.url) as half,
+        ):
+            half.write("POST", caller.path, caller.headers(), b"{", length=100)
+            while "error" not in (await caller.post(ask("c", "ping"))).message:
+                pass  # the call of that id is not there yet
+            ending = asyncio.ensure_future(server.end())
+            answer = await pending.head()
+            answer.body = await pending.body()
+            refused = await half.head()
+            await ending
+
+    assert (answer.status, answer.message["id"]) == (200, "c")
+    assert answer.error == "the session ended before the request was answered"
+    assert refused.status == 503
     assert b"Traceback" not in server.output
 
 

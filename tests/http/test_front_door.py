@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
+from anywire import Server
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.server.methods.table import METHODS
@@ -429,12 +430,22 @@ async def test_a_large_body_within_the_limit_is_read(caller: Caller, size: int) 
 
 
 async def test_a_body_over_the_limit_is_refused_with_a_json_rpc_error(caller: Caller) -> None:
-    """The limit and the option are named."""
+    """The limit is named, and what lets more in: from a program and from the command line."""
     answer = await caller.post(call(1, "echo", {"text": "x" * 5_000_000}))
 
     assert answer.status == 413
     assert str(QUICK.body_bytes) in answer.error
-    assert "body_bytes" in answer.error
+    assert "Server(limits=Limits(body_bytes=...))" in answer.error
+    assert "--body-limit BYTES" in answer.error
+
+
+async def test_what_the_refusal_of_a_large_body_names_lets_it_in() -> None:
+    app = Server("roomy", limits=QUICK.replace(body_bytes=6_000_000)).http_app(path="/mcp")
+    async with on_socket(app) as origin:
+        caller = Caller(f"{origin}/mcp")
+        await caller.initialize()
+
+        assert (await caller.post(ask(1, "ping", {"text": "x" * 5_000_000}))).status == 200
 
 
 async def test_a_body_over_the_limit_is_refused_before_it_was_sent(caller: Caller) -> None:
@@ -498,3 +509,75 @@ async def test_a_websocket_is_turned_away(caller: Caller) -> None:
         }
         opened.write("GET", "/mcp", upgrade, None)
         assert (await opened.head()).status in (400, 403)
+
+
+# Pages of other origins.
+
+PAGE = "https://app.example"
+
+
+async def test_a_page_whose_origin_was_named_can_use_the_server(tools: Tools) -> None:
+    """A browser asks first, and shows the page an answer only where the server says so: all of them, then."""
+    app = tools.server.http_app(path="/mcp", allowed_origins=[PAGE])
+    async with on_socket(app) as origin:
+        caller = Caller(f"{origin}/mcp")
+        asks = {"Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "mcp-param-x"}
+        preflight = await caller.request("OPTIONS", Origin=PAGE, **asks)
+        opened = await caller.post(initialize(), Origin=PAGE)
+        caller.session = opened["mcp-session-id"]
+        called = await caller.post(call(1, "echo", {"text": "x"}), Origin=PAGE)
+        streamed = await caller.post(call(2, "steps", {"count": 1}, token="t"), Origin=PAGE)
+        noted = await caller.post(note("notifications/initialized"), Origin=PAGE)
+        refused = await caller.post(b"not json", Origin=PAGE)
+        async with caller.listen(Origin=PAGE):
+            pass
+        deleted = await caller.request("DELETE", Origin=PAGE)
+        gone = await caller.post(ask(3, "ping"), Origin=PAGE)
+
+    assert (preflight.status, preflight.body) == (204, b"")
+    assert preflight["access-control-allow-origin"] == PAGE
+    assert "mcp-session-id" in preflight["access-control-allow-headers"]
+    assert "mcp-param-x" in preflight["access-control-allow-headers"]
+    assert preflight["access-control-allow-methods"] == "GET, POST, DELETE"
+    answers = [opened, called, streamed, noted, refused, deleted, gone]
+    assert [answer.status for answer in answers] == [200, 200, 200, 202, 400, 204, 404]
+    for answer in answers:
+        assert answer["access-control-allow-origin"] == PAGE
+        assert answer["access-control-expose-headers"] == "Mcp-Session-Id"
+        assert answer["vary"] == "Origin"
+
+
+async def test_other_pages_and_programs_are_told_nothing(tools: Tools) -> None:
+    """For a browser that means no."""
+    asks = {"Access_Control_Request_Method": "POST"}
+    for named in ([], [PAGE]):
+        app = tools.server.http_app(path="/mcp", allowed_origins=named)
+        async with on_socket(app) as origin:
+            caller = Caller(f"{origin}/mcp")
+            answers = [
+                await caller.request("OPTIONS", Origin="https://evil.example", **asks),
+                await caller.request("OPTIONS", Origin=origin, **asks),
+                await caller.request("OPTIONS", Origin="http://localhost:9", **asks),
+                await caller.post(initialize(), Origin="http://localhost:9"),
+                await caller.post(initialize()),
+            ]
+
+        assert [answer.status for answer in answers] == [403, 405, 405, 200, 200]
+        for answer in answers:
+            assert not [name for name, _ in answer.headers if name.lower().startswith("access-control")]
+
+
+async def test_a_page_whose_origin_was_named_can_use_the_old_transport(tools: Tools) -> None:
+    app = tools.server.sse_app(allowed_origins=[PAGE])
+    asks = {"Origin": PAGE, "Access_Control_Request_Method": "POST"}
+    async with on_socket(app) as origin:
+        caller = Caller(f"{origin}/sse")
+        preflight = await caller.request("OPTIONS", path="/messages?session_id=x", **asks)
+        refused = await caller.request("POST", ask(1, "ping"), path="/messages?session_id=x", Origin=PAGE)
+        async with caller.begin("GET", Content_Type=None, Origin=PAGE) as stream:
+            head = await stream.head()
+
+    assert (preflight.status, preflight["access-control-allow-methods"]) == (204, "POST")
+    assert refused.status == 404
+    for answer in (preflight, refused, head):
+        assert answer["access-control-allow-origin"] == PAGE

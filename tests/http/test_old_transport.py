@@ -26,6 +26,7 @@ from anywire.wire.message import create_request
 from tests.http.crooked import Asked, Crooked, Out, Quirk, crooked, event, note, reply, welcome
 from tests.http.in_process import AsgiExchange
 from tests.http.raw import Caller, Connection, ask, call, connection, initialize, text_of
+from tests.http.raw import note as notification
 from tests.http.serving import QUICK, on_socket, until
 from tests.http.tools import Tools
 
@@ -168,6 +169,88 @@ async def test_a_slow_reader_is_bounded() -> None:
         assert tools.runs["steps"] == 1
 
 
+async def test_a_client_that_reads_nothing_is_listened_to_no_more() -> None:
+    """It asks and asks; what it has not read holds back its next question, until it reads."""
+    limits = QUICK.replace(write_high_bytes=64 * 1024, write_low_bytes=16 * 1024)
+    async with served(limits) as (url, tools, listener), connection(url, buffer=4096) as deaf:
+        caller = await deaf_caller(url, deaf)
+        (session,) = listener._sessions.values()
+        asking = asyncio.ensure_future(ask_until_held(caller))
+        await until(lambda: session.gate.held, "it is held")
+        asked = tools.runs["large"]
+        assert session.stream.size < 64 * 1024 + 200_000
+
+        for _ in range(asked):
+            await deaf.message()
+        await until(lambda: tools.runs["large"] > asked, "it is heard again")
+        asking.cancel()
+
+
+async def test_a_client_that_asked_much_at_once_and_reads_nothing_loses_its_session() -> None:
+    """What was taken from it before it was held is answered; more than the limit is not kept."""
+    limits = QUICK.replace(write_high_bytes=64 * 1024, unread_bytes=300_000)
+    ends: list[AnywireError | None] = []
+    async with served(limits) as (url, tools, listener), connection(url, buffer=4096) as deaf:
+        caller = await deaf_caller(url, deaf)
+        (session,) = listener._sessions.values()
+        end_of_server = session.callbacks.on_close
+
+        def note_end(error: AnywireError | None) -> None:
+            ends.append(error)
+            end_of_server(error)
+
+        session.callbacks.on_close = note_end
+        for _ in range(300):
+            if not session.closed:
+                session.deliver(
+                    create_request(1, "tools/call", {"name": "large", "arguments": {"size": 50_000}})
+                )
+        size = session.stream.size
+        await until(lambda: ends, "it has ended")
+
+        assert size < 400_000
+        assert "the client does not read its stream: 3" in str(ends[0])
+        assert (await caller.post(ask(9, "ping"))).status == 404
+    assert tools.runs["large"] < 300
+
+
+async def deaf_caller(url: str, deaf: Connection) -> Caller:
+    """Open a session on a connection that is not read any further; return who POSTs to it."""
+    deaf.write("GET", "/sse", {"Accept": "text/event-stream"}, None)
+    await deaf.head()
+    first = await deaf.event()
+    assert first is not None
+    caller = Caller(urljoin(url, first.fields["data"]))
+    caller.path = caller.url[caller.url.index("/", 8) :]
+    return caller
+
+
+async def ask_until_held(caller: Caller) -> None:
+    """Ask for more and more."""
+    for id in range(1000):
+        await caller.post(call(id, "large", {"size": 100_000}))
+
+
+async def test_the_end_of_the_server_answers_what_it_was_asked() -> None:
+    """What was cancelled or has its answer is not answered again."""
+    async with served() as (url, tools, listener), raw_session(url) as (stream, caller):
+        for message in (
+            call(1, "hold"),
+            call("two", "hold"),
+            call(3, "hold"),
+            call(4, "echo", {"text": "x"}),
+        ):
+            await caller.post(message)
+        await caller.post(notification("notifications/cancelled", {"requestId": 3}))
+        await tools.until_held(2)
+        await listener.close()
+        messages = {each["id"]: each for each in await stream.messages()}
+
+    assert set(messages) == {1, "two", 4}
+    for id in (1, "two"):
+        assert messages[id]["error"]["message"] == "the session ended before the request was answered"
+
+
 async def test_the_end_of_the_server_ends_the_streams_and_lets_nobody_in() -> None:
     async with served() as (url, _, listener), raw_session(url) as (stream, _):
         await listener.close()
@@ -230,7 +313,7 @@ async def test_a_stream_that_is_lost_ends_the_conversation_with_the_reason() -> 
         calling = asyncio.ensure_future(client.call_tool("hold"))
         await tools.until_held()
         await listener.close()
-        with pytest.raises(TransportBroken, match="ended the stream"):
+        with pytest.raises(AnywireError, match="the session ended before"):
             await calling
         with pytest.raises((TransportBroken, TransportClosed)):
             await client.ping()
@@ -245,7 +328,7 @@ async def test_a_client_that_was_led_to_an_old_server_ends_with_its_stream() -> 
         calling = asyncio.ensure_future(client.call_tool("hold"))
         await tools.until_held()
         await listener.close()
-        with pytest.raises(TransportBroken, match="ended the stream"):
+        with pytest.raises(AnywireError, match="the session ended before"):
             await calling
         with pytest.raises(TransportBroken, match="ended the stream"):
             await client.ping()

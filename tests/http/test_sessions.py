@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+
+import pytest
 
 from anywire.errors import AnywireError
 from anywire.testing import in_virtual_time
@@ -11,7 +14,8 @@ from anywire.transport.contract import Transport
 from anywire.transport.http_server import HttpListener
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, Message, Request, Response
-from tests.http.raw import ask, call, initialize
+from tests.http.in_process import AsgiExchange
+from tests.http.raw import Caller, ask, call, initialize
 from tests.http.serving import QUICK, until
 from tests.http.tools import Tools
 from tests.http.walk import Walker
@@ -201,3 +205,18 @@ async def test_session_ids_are_not_alike() -> None:
     ids = {await walker.open() for _ in range(100)}
 
     assert len({id[:8] for id in ids}) == 100
+
+
+@pytest.mark.parametrize("answers", ["http", "sse"])
+async def test_a_closed_server_says_that_it_is_closed(answers: str) -> None:
+    """And not that it is crowded, which would have its clients come back and back."""
+    server = Tools().server
+    app = server.http_app() if answers == "http" else server.sse_app()
+    await app.close()
+    caller = Caller("http://127.0.0.1/mcp")
+    method, body = ("POST", json.dumps(initialize()).encode()) if answers == "http" else ("GET", None)
+    async with AsgiExchange(app).open(method, caller.url, caller.headers(), body) as call:
+        status, answer = call.status, await call.read_all()
+
+    assert status == 503
+    assert "has been closed" in json.loads(answer)["error"]["message"]

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from anywire.testing import in_virtual_time
 from anywire.transport.contract import Transport
 from anywire.transport.http_server import HttpListener
 from anywire.transport.http_session import HttpServerTransport
@@ -134,6 +135,27 @@ async def test_a_reply_that_takes_long_is_announced_by_a_stream_and_kept_alive()
     assert text_of(reply.message) == "hold is done"
 
 
+@in_virtual_time
+async def test_a_call_has_an_id_to_come_back_with_long_before_its_reply() -> None:
+    """A connection that breaks before that takes the reply with it; older clients know no such ids."""
+    tools = Tools()
+    walker = Walker(listener_of(tools.accept))
+    session = await walker.open()
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with walker.begin(call(1, "hold"), session) as post:
+        opened = loop.time() - began
+        first = await post.read()
+    tools.gate.set()
+    id = first.decode().partition("id: ")[2].partition("\n")[0]
+    headers = {**walker.headers(session, "text/event-stream"), "last-event-id": id}
+    async with walker.exchange.open("GET", walker.url, headers, None) as stream:
+        rest = await stream.read_all()
+
+    assert opened == pytest.approx(QUICK.prime_seconds, abs=0.1)
+    assert b"hold is done" in rest
+
+
 # What goes where.
 
 
@@ -198,6 +220,66 @@ async def test_what_waits_for_a_client_that_never_listens_is_bounded() -> None:
             got = [(await stream.message()).message["method"] for _ in range(10)]
 
     assert got == [f"notifications/{number}" for number in range(990, 1000)]
+
+
+async def test_what_waits_on_the_general_stream_is_read_once_however_often_it_is_opened() -> None:
+    """By a client that names no event; one that does gets again what it missed."""
+    got: list[list[str]] = []
+    async with place() as here:
+        for number in range(3):
+            here.tools.tell(f"notifications/{number}-a")
+            here.tools.tell(f"notifications/{number}-b")
+            async with here.caller.listen() as stream:
+                got.append([(await stream.message()).message["method"] for _ in range(2)])
+            await until(lambda: not here.transport.is_read, "the server has noticed")
+
+    assert got == [[f"notifications/{number}-{part}" for part in "ab"] for number in range(3)]
+
+
+async def test_the_general_stream_of_a_client_that_reads_too_slowly_ends_and_can_be_resumed() -> None:
+    """What it has not read would else pile up without bound."""
+    limits = QUICK.replace(write_high_bytes=100_000, write_low_bytes=50_000, replay_bytes=500_000)
+    async with place(limits) as here, connection(here.caller.url, buffer=4096) as slow:
+        slow.write("GET", here.caller.path, here.caller.headers(Content_Type=None), None)
+        await slow.head()
+        transport, general = here.transport, here.transport._general
+        await until(lambda: general.has_reader, "it listens")
+        for number in range(400):
+            here.tools.tell(f"notifications/{number}-" + "x" * 50_000)
+            await asyncio.sleep(0)
+
+        assert general.size <= 600_000
+        await until(lambda: not general.has_reader, "its reader was let go")
+        seen = await slow.messages()
+        async with here.caller.listen() as stream:
+            here.tools.tell("notifications/end")
+            rest: list[str] = []
+            while "notifications/end" not in rest:
+                rest.append((await stream.message()).message["method"].partition("-")[0])
+        assert not transport.closed
+
+    assert 0 < len(seen) < 400
+    assert rest[-2:] == ["notifications/399", "notifications/end"]
+
+
+async def test_what_all_sessions_keep_is_bounded_together() -> None:
+    """A thousand clients that come once and never again cost no more than the limit."""
+    limits = QUICK.replace(replay_total_bytes=200_000)
+    tools = Tools(limits)
+    listener = listener_of(tools.accept, limits=limits)
+    walker = Walker(listener)
+    for number in range(50):
+        session = await walker.open()
+        await walker.post(call(1, "large", {"size": 50_000}), session)
+        kept = listener.sessions._replay.size
+        assert kept <= 200_000
+        assert number or kept == 0, "nobody can come back for a reply in one piece"
+        await walker.post(call(2, "steps", {"count": 2, "size": 20_000}, token="t"), session)
+        tools.tell("notifications/" + "x" * 20_000)
+    assert listener.sessions._replay.size > 100_000
+    await listener.close()
+
+    assert listener.sessions._replay.size == 0
 
 
 async def test_a_request_of_the_server_is_answered_with_a_post() -> None:

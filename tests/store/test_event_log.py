@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anywire.store.event_log import MemoryEventLog, stream_of
+from anywire.store.event_log import MemoryEventLog, SharedBudget, stream_of
 from tests.wire.strategies import thorough
 
 PLENTY = 1_000_000
@@ -234,6 +234,113 @@ def test_a_stream_that_was_forgotten_begins_anew() -> None:
 
     assert after(log, old.id) is None
     assert after(log, new.id) == [b"4"]
+
+
+# What is left.
+
+
+def test_what_is_left_of_a_stream_can_be_asked_for_again() -> None:
+    """However much has gone; the id that comes with it stands before the first that is left."""
+    log = log_of(max_events=3)
+    mark = log.mark("g")
+    assert log.rest(mark) == (mark, [])
+    for number in range(5):
+        log.append("g", b"%d" % number)
+
+    id, events = log.rest(mark)
+
+    assert [event.data for event in events] == [b"2", b"3", b"4"]
+    assert after(log, id) == [b"2", b"3", b"4"]
+    assert after(log, mark) is None
+
+
+def test_of_a_stream_that_was_forgotten_nothing_is_left() -> None:
+    log = log_of(max_events=2)
+    mark = log.mark("g")
+    log.append("g", b"x")
+    for number in range(5):
+        log.append(f"p{number}", b"x")
+
+    id, events = log.rest(mark)
+
+    assert events == []
+    log.append("g", b"y")
+    assert after(log, id) == [b"y"]
+
+
+# Several logs together.
+
+
+def logs_within(max_bytes: int, count: int) -> tuple[SharedBudget, list[MemoryEventLog]]:
+    """So many logs that share a budget of so many bytes of data and costs."""
+    budget = SharedBudget(max_bytes)
+    return budget, [MemoryEventLog(1000, PLENTY, budget) for _ in range(count)]
+
+
+def test_the_log_that_was_silent_longest_gives_way() -> None:
+    budget, (one, two, three) = logs_within(3 * 10_500, 3)
+    marks = [log.mark("g") for log in (one, two, three)]
+    for log in (one, two, three, one):
+        log.append("g", b"x" * 10_000)
+
+    kept = [len(after(log, mark) or []) for log, mark in zip((one, two, three), marks, strict=True)]
+    assert kept == [2, 0, 1]
+    assert after(two, marks[1]) is None
+    assert budget.size <= 3 * 10_500
+
+
+def test_many_small_events_are_not_free() -> None:
+    """Each of them takes more than its few bytes."""
+    _, (log,) = logs_within(10_000, 1)
+    for _ in range(500):
+        log.append("g", b"x")
+
+    assert len(log) < 50
+
+
+def test_the_newest_event_of_all_is_kept_whatever_its_size() -> None:
+    budget, (one, two) = logs_within(100, 2)
+    mark = one.mark("g")
+    one.append("g", b"x" * 1000)
+    assert after(one, mark) == [b"x" * 1000]
+
+    two.append("g", b"y")
+
+    assert after(one, mark) is None
+    assert len(two) == 1
+    assert budget.size < 1000
+
+
+def test_a_log_that_was_closed_gives_everything_back_and_keeps_nothing() -> None:
+    budget, (one, two) = logs_within(PLENTY, 2)
+    for log in (one, two):
+        log.append("g", b"x" * 100)
+    alone = budget.size / 2
+    one.close()
+    late = one.append("g", b"late")
+
+    assert late.data == b"late"
+    assert (len(one), len(two)) == (0, 1)
+    assert budget.size == alone
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["append", "close"]), st.integers(0, 900))),
+    st.integers(0, 3000),
+)
+@thorough(200)
+def test_a_budget_counts_what_is_kept(steps: list[tuple[int, str, int]], max_bytes: int) -> None:
+    budget, logs = logs_within(max_bytes, 3)
+    for number, what, size in steps:
+        if what == "append":
+            logs[number].append("g", b"x" * size)
+        elif size < 90:
+            logs[number].close()
+        kept = [len(event.data) for log in logs for _, event in log._events]
+
+        assert len(kept) <= 1 or budget.size <= max_bytes
+        assert budget.size == sum(kept) + 256 * len(kept)
+        assert set(budget._logs) == {log for log in logs if len(log)}
 
 
 # Ids that are none of ours.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anywire.cli.headers import add_header_options
 from anywire.cli.options import add_child_options, count, duration
 from anywire.cli.parser import Commands, Parser
-from anywire.cli.serving import add_guard_options, listen
+from anywire.cli.serving import add_guard_options, add_limit_options, listen
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
 
@@ -84,6 +84,7 @@ def add_parser(commands: Commands) -> Parser:
         help="when an unused session over HTTP ends with its server "
         f"({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), such as --idle 5m",
     )
+    add_limit_options(parser)
     return parser
 
 
@@ -126,7 +127,7 @@ def _offer_http(
     limits = _limits_of(options)
     relays = HttpFace(make_target, _report, limits)
 
-    def make(guard: Guard) -> HttpListener | SseListener:
+    def make(guard: Guard, limits: Limits) -> HttpListener | SseListener:
         from anywire.transport.http_server import HttpListener
         from anywire.transport.sse_server import SseListener
 

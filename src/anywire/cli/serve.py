@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from anywire.cli.parser import Commands, Parser
-from anywire.cli.serving import add_guard_options, listen
+from anywire.cli.serving import add_guard_options, add_limit_options, listen
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
     from anywire.protocol.http.guard import Guard
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
+    from anywire.wire.limits import Limits
 
 __all__ = ("add_parser", "run")
 
@@ -59,6 +60,7 @@ def add_parser(commands: Commands) -> Parser:
         help="the path that is served: /mcp (with --sse: /sse), or such as --path /",
     )
     add_guard_options(parser)
+    add_limit_options(parser)
     return parser
 
 
@@ -89,7 +91,9 @@ def _serve_http(options: argparse.Namespace) -> int:
     path = "/" + unquote(given).lstrip("/")
     address = HttpAddress(host, port, path, old=options.sse is not None)
 
-    def make(guard: Guard) -> HttpListener | SseListener:
-        return server.sse_listener(guard) if address.old else server.http_listener(guard, path=path)
+    def make(guard: Guard, limits: Limits) -> HttpListener | SseListener:
+        if address.old:
+            return server.sse_listener(guard, limits=limits)
+        return server.http_listener(guard, path=path, limits=limits)
 
-    return listen(options, address, make, close=server.close)
+    return listen(options, address, make, close=server.close, limits=server.limits)

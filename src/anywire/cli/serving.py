@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
 
-__all__ = ("add_guard_options", "listen")
+__all__ = ("add_guard_options", "add_limit_options", "listen")
 
 # What may stand in the path of a URL as it is.
 _PLAIN = "/:@!$&'()*+,;=~"
@@ -41,10 +41,27 @@ def add_guard_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_limit_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how much is taken from a client over HTTP."""
+    parser.add_argument(
+        "--body-limit",
+        type=_byte_count,
+        metavar="BYTES",
+        help="how large the body of a request over HTTP may be, such as --body-limit 67108864; "
+        "4194304 if not given",
+    )
+
+
+def _byte_count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < len(text) < 16 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes, such as 67108864")
+    return int(text)
+
+
 def listen(
     options: argparse.Namespace,
     address: HttpAddress,
-    make_listener: Callable[[Guard], HttpListener | SseListener],
+    make_listener: Callable[[Guard, Limits], HttpListener | SseListener],
     *,
     close: Callable[[], Awaitable[None]],
     limits: Limits = DEFAULT_LIMITS,
@@ -61,15 +78,18 @@ def listen(
     from anywire.transport.asgi_host import AsgiHost, bind
     from anywire.transport.run_process import run_process
 
+    changes = {} if options.body_limit is None else {"body_bytes": options.body_limit}
+    limits = limits.replace(**changes)
+
     async def serve() -> None:
         guard = Doorkeeper.for_bind(address.host, hosts=options.allow_host, origins=options.allow_origin)
-        listener = make_listener(guard)
+        listener = make_listener(guard, limits)
 
         async def close_both() -> None:
             await listener.close()
             await close()
 
-        served = AsgiHost(listener, close_both)
+        served = AsgiHost(listener, close_both, limits)
         opened = bind(address.host, address.port)
         host = f"[{address.host}]" if ":" in address.host else address.host
         where = f"http://{host}:{opened.getsockname()[1]}{quote(address.path, safe=_PLAIN)}"

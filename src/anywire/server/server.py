@@ -115,6 +115,11 @@ class Server:
         return ServerIdentity(self._info, self.catalogue.capabilities, self._instructions)
 
     @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        return self._limits
+
+    @property
     def tools(self) -> Mapping[str, RegisteredTool]:
         """The tools by name; add to them with `tool`, take from them with `remove_tool`."""
         return self.catalogue.tools
@@ -286,7 +291,9 @@ class Server:
             Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins), path=path
         )
 
-    def http_listener(self, guard: Guard, *, path: str | None = None) -> HttpListener:
+    def http_listener(
+        self, guard: Guard, *, path: str | None = None, limits: Limits | None = None
+    ) -> HttpListener:
         """Return what `http_app` does, for a guard of your own."""
         from anywire.transport.http_server import HttpListener
 
@@ -298,7 +305,7 @@ class Server:
             path=path,
             life=hosted,
             stateless=self._stateless_face() if "modern" in self.eras else None,
-            limits=self._limits,
+            limits=limits or self.limits,
         )
 
     def _stateless_face(self) -> StatelessFace:
@@ -325,11 +332,11 @@ class Server:
 
         return self.sse_listener(Guard.for_bind(host, hosts=allowed_hosts, origins=allowed_origins))
 
-    def sse_listener(self, guard: Guard) -> SseListener:
+    def sse_listener(self, guard: Guard, *, limits: Limits | None = None) -> SseListener:
         """Return what `sse_app` does, for a guard of your own."""
         from anywire.transport.sse_server import SseListener
 
-        return SseListener(self.accept, guard=guard, limits=self._limits)
+        return SseListener(self.accept, guard=guard, limits=limits or self.limits)
 
     def run(self) -> None:
         """Serve the process's stdin and stdout until the client leaves; the whole life of a stdio server.

@@ -14,10 +14,12 @@ from typing import Final, Protocol
 
 import msgspec
 
-__all__ = ("EventLog", "LoggedEvent", "MemoryEventLog", "stream_of")
+__all__ = ("EventLog", "LoggedEvent", "MemoryEventLog", "SharedBudget", "stream_of")
 
 # As they are written below, and no longer than any that will ever be.
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,14}")
+#: What an event costs besides its data, about.
+_EVENT_COST: Final = 256
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, gc=False):
@@ -46,17 +48,55 @@ class EventLog(Protocol):
         """
         ...
 
+    def rest(self, event_id: str) -> tuple[str, list[LoggedEvent]]:
+        """Return what is left of the later events of that stream, and an id that `after` takes for them."""
+        ...
+
+    def close(self) -> None:
+        """Let everything go, and keep nothing from now on: nobody can come back."""
+        ...
+
+
+class SharedBudget:
+    """What several logs may keep together; the one that has been silent longest gives way first."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        # Those that keep anything; the silent ones come first.
+        self._logs: dict[MemoryEventLog, None] = {}
+        #: What is kept, with what it costs to keep it.
+        self.size = 0
+
+    def took(self, log: MemoryEventLog, size: int) -> None:
+        """A log has kept an event of that many bytes: others let go what is too much now."""
+        self.size += size + _EVENT_COST
+        self._logs[log] = self._logs.pop(log, None)
+        while self.size > self._max_bytes:
+            first = next(iter(self._logs))
+            if first is log and len(first) == 1:
+                return  # the newest event: somebody may come back for it
+            first.drop_oldest()
+
+    def gave(self, log: MemoryEventLog, size: int) -> None:
+        """A log has let an event go."""
+        self.size -= size + _EVENT_COST
+        if not len(log):
+            self._logs.pop(log, None)
+
 
 class MemoryEventLog:
     """An event log in memory, bounded in number and size: the oldest go first.
 
     The newest event is kept whatever its size: it may be the reply that somebody comes back for.  As
     many streams are known as there may be events; the one that has been silent longest is forgotten.
+    A `budget` bounds it together with other logs.
     """
 
-    def __init__(self, max_events: int, max_bytes: int) -> None:
+    def __init__(self, max_events: int, max_bytes: int, budget: SharedBudget | None = None) -> None:
         self._max_events = max_events
         self._max_bytes = max_bytes
+        self._budget = budget
+        self._closed = False
         self._events: deque[tuple[int, LoggedEvent]] = deque()
         self._bytes = 0
         self._next = 1
@@ -64,9 +104,14 @@ class MemoryEventLog:
         # was dropped.  The streams that are silent come first.
         self._known: dict[str, int] = {}
 
+    def __len__(self) -> int:
+        return len(self._events)
+
     def append(self, stream: str, data: bytes) -> LoggedEvent:
         """Keep an event."""
         event = LoggedEvent(f"{stream}_{self._next}", stream, data)
+        if self._closed:
+            return event
         self._know(stream)
         self._events.append((self._next, event))
         self._next += 1
@@ -74,7 +119,9 @@ class MemoryEventLog:
         while len(self._events) > 1 and (
             len(self._events) > self._max_events or self._bytes > self._max_bytes
         ):
-            self._drop_oldest()
+            self.drop_oldest()
+        if self._budget is not None:
+            self._budget.took(self, len(data))
         return event
 
     def mark(self, stream: str) -> str:
@@ -93,17 +140,35 @@ class MemoryEventLog:
             return None
         return [event for place, event in self._events if place > seen and event.stream == stream]
 
+    def rest(self, event_id: str) -> tuple[str, list[LoggedEvent]]:
+        """Return what is left of the later events of the same stream."""
+        stream, _, number = event_id.rpartition("_")
+        self._know(stream)
+        seen = max(int(number), self._known[stream])
+        events = [event for place, event in self._events if place > seen and event.stream == stream]
+        return f"{stream}_{seen}", events
+
+    def close(self) -> None:
+        """Let everything go, and keep nothing from now on."""
+        self._closed = True
+        while self._events:
+            self.drop_oldest()
+        self._known.clear()
+
     def _know(self, stream: str) -> None:
         """Note that a stream was used; forget another if there are too many."""
         self._known[stream] = self._known.pop(stream, self._next - 1)
         if len(self._known) > max(self._max_events, 1):
             del self._known[next(iter(self._known))]
 
-    def _drop_oldest(self) -> None:
+    def drop_oldest(self) -> None:
+        """Let go the oldest event."""
         place, event = self._events.popleft()
         self._bytes -= len(event.data)
         if event.stream in self._known:
             self._known[event.stream] = place
+        if self._budget is not None:
+            self._budget.gave(self, len(event.data))
 
 
 def stream_of(event_id: str) -> str:

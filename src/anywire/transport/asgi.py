@@ -11,13 +11,18 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, MutableMapping
 from typing import Any, TypeAlias
 
+from anywire.protocol.http.cors import share_with
+from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import EVENT_STREAM, JSON
-from anywire.protocol.http.server import Head, Reject, too_large
+from anywire.protocol.http.server import Head, Reject, not_serving, too_large, too_much_at_once, too_slow
+from anywire.transport.at_once import the_rest
 from anywire.wire.codec import encode
+from anywire.wire.limits import Limits
 
 __all__ = (
     "ClientGone",
     "Headers",
+    "Intake",
     "Receive",
     "Scope",
     "Send",
@@ -49,38 +54,107 @@ class ClientGone(Exception):
     """The client has disconnected: nothing more can be read or sent."""
 
 
+class Intake:
+    """What has come of bodies that are not complete: bounded for all requests of a server together."""
+
+    def __init__(self, limits: Limits) -> None:
+        #: How large one body may be, and how long nothing more of it may come.
+        self.body_limit, self.patience = limits.body_bytes, limits.body_seconds
+        #: The most there may be: room for one body that is as large as it may be, at least.
+        self.most = max(limits.bodies_bytes, limits.body_bytes)
+        #: So many bytes there are.
+        self.size = 0
+
+
 class Wire:
     """One request's way in and its response's way out.  Every method but one may raise `ClientGone`."""
 
     _gone: bool = False
+    _begun: bool = False
+    #: What goes on each answer besides, so that a page may read it.
+    _shared: Headers | None = None
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
 
-    async def body(self, length: bytes, limit: int) -> bytes | None:
-        """Read the body; None when it is too large, which has been answered.
+    def share(self, head: Head, guard: Guard, methods: str) -> bool:
+        """Let a page read the answer if it may; say whether it asks no more than that."""
+        share = share_with(head, guard, methods)
+        if share is None:
+            return False
+        self._shared = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in share.headers]
+        return share.preflight
+
+    async def body(self, length: bytes, intake: Intake) -> bytes | None:
+        """Read the body; None when it is too large or comes too slowly, which has been answered.
 
         `length` is the `Content-Length` header, empty where there is none.
         """
+        limit = intake.body_limit
         if length.isdigit() and (len(length) > 18 or int(length) > limit):
             await self.reject(too_large(limit))
             return None
-        body = b""
+        # By hand: all but always all of it is there, and then no timer need be set.
+        message: MutableMapping[str, Any] = {}
+        steps = self._receive().__await__()
+        try:
+            waited_for = next(steps)
+        except StopIteration as done:
+            message = done.value
+            if message["type"] == "http.request" and not message.get("more_body"):
+                body: bytes = message.get("body", b"")
+                if len(body) <= limit:
+                    return body
+            waiting = None
+        else:
+            waiting = the_rest(steps, waited_for, intake.patience)
+        return await self._slow_body(message, waiting, intake)
+
+    async def _slow_body(
+        self,
+        message: MutableMapping[str, Any],
+        waiting: Coroutine[Any, Any, MutableMapping[str, Any]] | None,
+        intake: Intake,
+    ) -> bytes | None:
+        """Read a body that comes in parts, the first of them here or under way."""
         chunks: list[bytes] = []
         size = 0
-        while True:
-            message = await self._receive()
-            if message["type"] == "http.disconnect":
-                raise ClientGone
-            body = message.get("body", b"")
-            size += len(body)
-            if size > limit:
-                await self.reject(too_large(limit))
-                return None
-            if not message.get("more_body"):
-                return b"".join((*chunks, body)) if chunks else body
-            chunks.append(body)
+        try:
+            while True:
+                if waiting is not None:
+                    message = await waiting
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                body: bytes = message.get("body", b"")
+                if size + len(body) > intake.body_limit:
+                    await self.reject(too_large(intake.body_limit))
+                    return None
+                chunks.append(body)
+                size += len(body)
+                intake.size += len(body)
+                if not message.get("more_body"):
+                    return b"".join(chunks)
+                if intake.size > intake.most:
+                    await self.reject(too_much_at_once())
+                    return None
+                waiting = self._next(intake)
+        except TimeoutError:
+            await self.reject(too_slow(intake.patience))
+            return None
+        finally:
+            intake.size -= size
+
+    async def _next(self, intake: Intake) -> MutableMapping[str, Any]:
+        async with asyncio.timeout(intake.patience):
+            return await self._receive()
+
+    async def break_off(self) -> None:
+        """The server ends, which it tells by cancelling: say so where nothing has been said yet."""
+        _log.debug("a request was cancelled and ends")
+        if not self._begun:
+            with contextlib.suppress(ClientGone):
+                await self.reject(not_serving())
 
     async def disconnected(self) -> None:
         """Return when the client has gone.  Raises nothing."""
@@ -108,6 +182,9 @@ class Wire:
     async def _send_whole(self, status: int, headers: Headers, body: bytes) -> None:
         if self._gone:
             raise ClientGone
+        if self._shared is not None:
+            headers = [*headers, *self._shared]
+        self._begun = True
         try:
             await self._send({"type": "http.response.start", "status": status, "headers": headers})
             await self._send({"type": "http.response.body", "body": body})
@@ -116,7 +193,8 @@ class Wire:
 
     async def start_stream(self, headers: Headers | None = None) -> None:
         """Begin an event stream."""
-        head = [*_STREAM_HEADERS, *headers] if headers else _STREAM_HEADERS
+        head = [*_STREAM_HEADERS, *(headers or ()), *(self._shared or ())]
+        self._begun = True
         await self._send_part({"type": "http.response.start", "status": 200, "headers": head})
 
     async def more(self, data: bytes) -> None:
@@ -168,8 +246,16 @@ def headers_of(scope: Scope) -> dict[bytes, bytes]:
 
 
 def path_of(scope: Scope) -> str:
-    """Return a request's path below the mount point."""
-    return scope["path"].removeprefix(scope.get("root_path", ""))
+    """Return a request's path below the mount point.
+
+    Some servers leave the mount point out of the path: then it may only look like its beginning.
+    """
+    path: str = scope["path"]
+    root = scope.get("root_path")
+    if not root:
+        return path
+    below = path.removeprefix(root.rstrip("/"))
+    return path if below and not below.startswith("/") else below
 
 
 def read_head_of(scope: Scope) -> tuple[str, Head]:

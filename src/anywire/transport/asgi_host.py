@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from typing import Any, Final, TypeAlias
 
 from anywire.errors import ConfigError, ConnectFailed
@@ -51,6 +51,25 @@ def bind(host: str, port: int) -> socket.socket:
     return opened
 
 
+class _Connections:
+    """The kind of uvicorn's connections, and what is done about those that ask nothing."""
+
+    def __init__(self, limits: Limits) -> None:
+        #: What uvicorn is told to use.
+        self.kind: Any = "auto"
+        self._end_unfinished: Callable[[Iterable[object], float], None] | None = None
+        # Without httptools uvicorn uses h11, which bounds the size of heads itself.
+        with contextlib.suppress(ImportError):
+            from anywire.transport.http_connections import connection_class, end_unfinished
+
+            self.kind, self._end_unfinished = connection_class(limits), end_unfinished
+
+    def look(self, connections: Iterable[object]) -> None:
+        """End those that have begun a request and not gone on with it."""
+        if self._end_unfinished is not None:
+            self._end_unfinished(connections, asyncio.get_running_loop().time())
+
+
 class AsgiHost:
     """Serves one application on one socket until it is cancelled."""
 
@@ -61,20 +80,29 @@ class AsgiHost:
             import uvicorn
         except ImportError as error:
             raise ConfigError("serving HTTP needs uvicorn: install anywire[http]") from error
+        connections = _Connections(limits)
+        look_ticks = max(1, min(10, round(limits.head_seconds * 2.5)))  # a tick is a tenth of a second
 
         class Quiet(uvicorn.Server):
             @contextlib.contextmanager
             def capture_signals(self) -> Generator[None, None, None]:
                 yield
 
+            async def on_tick(self, counter: int) -> bool:
+                if counter % look_ticks == 0:
+                    connections.look(self.server_state.connections)
+                return await super().on_tick(counter)
+
         config = uvicorn.Config(
             app,
+            http=connections.kind,
+            h11_max_incomplete_event_size=limits.head_bytes,
             log_config=None,
             access_log=False,
             ws="none",
             lifespan="off",
             timeout_keep_alive=75,
-            timeout_graceful_shutdown=max(1, round(limits.shutdown_seconds)),
+            timeout_graceful_shutdown=max(2, round(4 * limits.shutdown_seconds)),  # we end earlier, quietly
             server_header=False,
         )
         self._server = Quiet(config)
@@ -97,9 +125,20 @@ class AsgiHost:
                 await self._close()
             finally:
                 self._server.should_exit = True
-                await asyncio.wait([serving], timeout=4 * self._limits.shutdown_seconds)
+                await self._end(serving)
                 serving.cancel()
                 opened.close()
+
+    async def _end(self, serving: asyncio.Task[None]) -> None:
+        """Wait for the end, and hasten it: what still runs is told to end, who still reads is left."""
+        seconds, state = self._limits.shutdown_seconds, self._server.server_state
+        await asyncio.wait([serving], timeout=seconds)
+        for task in list(state.tasks):
+            task.cancel()
+        await asyncio.wait([serving], timeout=seconds / 2)
+        for connection in list(state.connections):
+            connection.transport.abort()
+        await asyncio.wait([serving], timeout=3 * seconds)
 
 
 class _PassingOn(logging.Handler):

@@ -11,74 +11,49 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator
-from types import coroutine
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.server import (
     POST_HEADERS,
-    AnswerNow,
-    Deliver,
     EndSession,
-    OpenSession,
     OpenStream,
     PostVerdict,
     ReadBody,
     Reject,
     check_head,
-    held,
-    id_in_flight,
-    naming,
     not_now,
     read_post,
-    too_many_sessions,
-    unknown_event,
-    unknown_session,
 )
 from anywire.protocol.http.stateless import (
     StatelessFace,
-    check_call,
     check_method,
-    is_stateless,
     refuse_handshake,
-    status_of,
 )
 from anywire.transport.asgi import (
     ClientGone,
-    Headers,
+    Intake,
     Receive,
     Scope,
     Send,
     follow_lifespan,
     head_from,
-    headers_of,
-    path_of,
-    text_of,
 )
 from anywire.transport.contract import Accept, Life, Transport
-from anywire.transport.http_call import HttpCallTransport
-from anywire.transport.http_session import HttpServerTransport
+from anywire.transport.http_answer import HttpAnswer
 from anywire.transport.http_sessions import HttpSessions
-from anywire.transport.http_stream import OutgoingStream
-from anywire.transport.stream_wire import StreamWire
-from anywire.wire.codec import decode, encode
-from anywire.wire.event_stream import encode_comment
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Fault, Message, Request
+from anywire.wire.message import Batch, Fault, Message
 
 __all__ = ("HttpListener",)
 
 _log = logging.getLogger("anywire.http")
 
-#: A body of this size may be a cancellation, which waits for nothing.
-_SMALL_BYTES: Final = 4096
 _POST_HEADERS: Final = tuple(name.encode() for name in POST_HEADERS)
 #: Different heads of POSTs that are remembered at once, and how large one may be.
 _HEADS: Final = 256
 _HEAD_BYTES: Final = 2048
-#: Turns of the loop after which the reply of a handler that does not wait is there.
-_TURNS: Final = 2
 
 
 class HttpListener:
@@ -104,10 +79,13 @@ class HttpListener:
         self._serves = serves
         #: What is served of the stateless era; None: nothing.
         self.stateless = stateless
-        self._guard = guard or Guard.for_bind("127.0.0.1")
+        #: Who is let in.
+        self.guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
         self._life = life
         self._limits = limits
+        #: The bodies that are being read.
+        self.intake = Intake(limits)
         self._heads: dict[tuple[bytes | None, ...], ReadBody] = {}
         #: The sessions that live.
         self.sessions = HttpSessions(limits)
@@ -143,11 +121,13 @@ class HttpListener:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
             return
-        exchange = _Exchange(self, receive, send)
+        exchange = HttpAnswer(self, receive, send)
         try:
             await exchange.answer(scope)
         except ClientGone:
             pass  # an everyday thing, and nobody is there to be told anything
+        except asyncio.CancelledError:
+            await exchange.break_off()
         finally:
             exchange.stop_watching()
 
@@ -160,8 +140,8 @@ class HttpListener:
         """Decide what can be decided without the body."""
         if method != "POST":
             other = head_from(method, headers.items())
-            refused = None if self.stateless is None else check_method(other, self._guard, self.stateless)
-            return refused or check_head(other, self._guard)
+            refused = None if self.stateless is None else check_method(other, self.guard, self.stateless)
+            return refused or check_head(other, self.guard)
         telling = tuple(map(headers.get, _POST_HEADERS))
         known = self._heads.get(telling)
         if known is not None:
@@ -170,7 +150,7 @@ class HttpListener:
         head = [
             (name, value) for name, value in zip(_POST_HEADERS, telling, strict=True) if value is not None
         ]
-        verdict = check_head(head_from(method, head), self._guard)
+        verdict = check_head(head_from(method, head), self.guard)
         if isinstance(verdict, ReadBody) and sum(len(value) for _, value in head) <= _HEAD_BYTES:
             if len(self._heads) >= _HEADS:
                 self._heads.clear()
@@ -191,217 +171,3 @@ class HttpListener:
     def limits(self) -> Limits:
         """The limits in force."""
         return self._limits
-
-
-class _Exchange(StreamWire):
-    """One HTTP request and its response."""
-
-    def __init__(self, listener: HttpListener, receive: Receive, send: Send) -> None:
-        super().__init__(receive, send, listener.limits)
-        self._listener = listener
-
-    def answer(self, scope: Scope) -> Coroutine[Any, Any, None]:
-        """Answer the request; returns when the response is complete.  Raises `ClientGone`."""
-        if not self._listener.is_here(path_of(scope)):
-            return self.respond(404)
-        headers = headers_of(scope)
-        verdict = self._listener.check(scope["method"], headers)
-        if isinstance(verdict, ReadBody):
-            return self._post(verdict, headers)
-        return self._without_body(verdict)
-
-    async def _without_body(self, verdict: Reject | OpenStream | EndSession) -> None:
-        match verdict:
-            case Reject():
-                await self.reject(verdict)
-            case OpenStream():
-                await self._get(verdict)
-            case EndSession():
-                found = self._listener.sessions.end(verdict.session_id)
-                await (self.respond(204) if found else self.reject(unknown_session()))
-
-    async def _post(self, head: ReadBody, headers: dict[bytes, bytes]) -> None:
-        listener = self._listener
-        session_id = headers.get(b"mcp-session-id", b"").decode("latin-1").strip()
-        session = listener.sessions.find(session_id) if session_id else None
-        length = headers.get(b"content-length", b"")
-        if session is not None and session.gate.held and not await self._pass(session, length):
-            return  # before the body is read: what is not read is not kept
-        body = await self.body(length, self._limits.body_bytes)
-        if body is None:
-            return
-        message = decode(body, self._limits)
-        if listener.stateless is not None and is_stateless(
-            text_of(headers, b"mcp-protocol-version"), message
-        ):
-            assert not isinstance(message, Batch | Fault)
-            await self._call(message, head, headers, listener.stateless)
-            return
-        verdict = listener.read(head, session_id, message)
-        match verdict:
-            case Deliver():
-                await self._deliver(session, verdict, head)
-            case Reject():
-                await self.reject(verdict)
-            case AnswerNow():
-                await self.respond_json(encode(verdict.error))
-            case OpenSession():
-                await self._open(verdict, head)
-
-    async def _call(
-        self, message: Message, head: ReadBody, headers: dict[bytes, bytes], face: StatelessFace
-    ) -> None:
-        """Answer a request that stands for itself: when its client goes, nobody wants the reply."""
-        refused = check_call(head_from("POST", headers.items()).headers, message, face)
-        refused = refused or await self._listener.admit()
-        if refused is not None:
-            await self.reject(refused)
-            return
-        if not isinstance(message, Request):
-            await self.respond(202)  # a notification, of which this era has none over HTTP
-            return
-        call = HttpCallTransport(message, self._limits)
-        ticket = call.stream.begin_reading()
-        try:
-            self._listener.accept(call)
-            for _ in range(_TURNS):
-                await _one_turn()
-            if not call.stream.ended:
-                await self._shape(call.stream, ticket, head)
-            reply = call.reply
-            if reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
-                await self.respond_json(encode(reply), status_of(reply))
-                return
-            self.watch(call.stream, ticket)
-            await self.send_stream(call.stream, ticket, encode_comment())
-        finally:
-            call.end(gone=call.reply is None)
-
-    async def _open(self, verdict: OpenSession, head: ReadBody) -> None:
-        refused = await self._listener.admit()
-        session = self._listener.sessions.create() if refused is None else None
-        if session is None:
-            await self.reject(refused or naming(too_many_sessions(), verdict.request))
-            return
-        self._listener.accept(session)
-        await self._reply(session, verdict.request, head, [(b"mcp-session-id", session.id.encode())])
-
-    async def _pass(self, session: HttpServerTransport, length: bytes) -> bool:
-        """Wait while a session takes nothing, for so long as a client may be kept waiting.
-
-        What is small may be a cancellation, which does not wait: it is read first.
-        """
-        if length.isdigit() and len(length) < 5 and int(length) <= _SMALL_BYTES:
-            return True
-        if await session.gate.passed_within(self._limits.gate_seconds):
-            return True
-        await self.reject(held())
-        return False
-
-    def _deliver(
-        self, session: HttpServerTransport | None, verdict: Deliver, head: ReadBody
-    ) -> Coroutine[Any, Any, None]:
-        if session is None or session.closed:
-            return self.reject(unknown_session())
-        if session.gate.held and not session.is_withdrawn_by(verdict.message):
-            return self._deliver_later(session, verdict, head)
-        if verdict.replies:
-            return self._reply(session, verdict.message, head)
-        session.deliver(verdict.message, None)
-        return self.respond(202)
-
-    async def _deliver_later(self, session: HttpServerTransport, verdict: Deliver, head: ReadBody) -> None:
-        """Deliver when the session takes messages again; what cancels something unanswered never waits."""
-        if await session.gate.passed_within(self._limits.gate_seconds):
-            await self._deliver(session, verdict, head)
-        else:
-            await self.reject(naming(held(), verdict.message))
-
-    async def _reply(
-        self,
-        session: HttpServerTransport,
-        message: Message | Batch,
-        head: ReadBody,
-        headers: Headers | None = None,
-    ) -> None:
-        """Answer a POST: one JSON text, or an event stream when something must precede the reply."""
-        stream = session.open_post(message)
-        if isinstance(stream, bytes):
-            await self.respond_json(encode(id_in_flight(stream).error))
-            return
-        stream.comes_back = head.stream and head.prime
-        ticket = stream.begin_reading()  # before anybody writes, who would not be held
-        try:
-            session.deliver(message, stream)
-            if not stream.ended:
-                await _one_turn()  # a handler that does not wait is done by then
-                if not stream.ended:
-                    await self._shape(stream, ticket, head)
-            if stream.ended and not stream.replied:
-                await self.respond(202, headers)  # it was cancelled, and wants no reply
-            elif stream.ended and head.json and (len(stream) == 1 or not head.stream):
-                await self._last(stream, ticket, headers)
-            else:
-                await self._stream(session, stream, ticket, headers, prime=head.prime)
-        finally:
-            session.let_go(stream, ticket)
-            self._listener.sessions.touch(session)
-
-    async def _shape(self, stream: OutgoingStream, ticket: int, head: ReadBody) -> None:
-        """Wait until the shape of the answer is clear."""
-        self.watch(stream, ticket)
-        if head.stream:
-            wanted = await stream.wait(ticket, self._limits.stream_open_seconds)
-        else:
-            wanted = await stream.until_ended(ticket)
-        if not wanted:
-            raise ClientGone  # no other reader can know of a stream that has not begun
-
-    async def _last(self, stream: OutgoingStream, ticket: int, headers: Headers | None) -> None:
-        """Answer with the reply alone; what belonged to the request before it is left out."""
-        reply = stream.take_last(ticket)
-        if reply is None:
-            raise ClientGone  # nobody else could have taken it
-        await self.respond_json(reply, 200, headers)
-
-    async def _get(self, verdict: OpenStream) -> None:
-        session = self._listener.sessions.find(verdict.session_id)
-        if session is None:
-            await self.reject(unknown_session())
-            return
-        last = verdict.last_event_id
-        stream = session.resume(last) if last else session.general()
-        if stream is None:
-            await self.reject(unknown_event(last or ""))
-            return
-        ticket = stream.begin_reading()
-        try:
-            await self._stream(session, stream, ticket, None, prime=verdict.prime and not last)
-        finally:
-            session.let_go(stream, ticket)
-            self._listener.sessions.touch(session)
-
-    async def _stream(
-        self,
-        session: HttpServerTransport,
-        stream: OutgoingStream,
-        ticket: int,
-        headers: Headers | None,
-        *,
-        prime: bool,
-    ) -> None:
-        """Send a stream's events until it ends or rests, another reader takes over, or the client goes.
-
-        In this era a disconnect cancels nothing: the client may come back for its reply.
-        """
-        session.begin_events(stream)
-        if not stream.ended:
-            self.watch(stream, ticket)
-        begin = self.primer(stream) if prime else encode_comment()
-        await self.send_stream(stream, ticket, begin, headers)
-
-
-@coroutine
-def _one_turn() -> Generator[None]:
-    """Let everybody else take a turn; `asyncio.sleep(0)` in one piece."""
-    yield

@@ -40,7 +40,7 @@ from anywire.wire.message import (
 )
 from anywire.wire.peer import read_cancel
 
-__all__ = ("HttpServerTransport",)
+__all__ = ("HttpServerTransport", "cancelled_keys", "reply_keys", "request_ids", "session_ended")
 
 _log = logging.getLogger("anywire.http")
 _ReplyKeys: TypeAlias = tuple[bytes | None, ...]
@@ -68,7 +68,8 @@ class HttpServerTransport:
         # Part of each event's id, so that another session's are known for what they are.
         self._tag = secrets.token_hex(4)
         self._general = OutgoingStream(limits, name=f"g{self._tag}", on_level=self._level)
-        self._general.start_id = log.mark(self._general.name)
+        self._general.start_id = self._general.seen_id = log.mark(self._general.name)
+        self._general.abandoned = True  # until a client opens it: what it says meanwhile is in the log
         # Streams that have a name: those that began to be sent as events.
         self._posts: dict[str, OutgoingStream] = {}
         self._by_request: dict[bytes, OutgoingStream] = {}
@@ -79,7 +80,6 @@ class HttpServerTransport:
         self._over = False  # on_close has been called
         self._end: asyncio.Event | None = None
         self._early: list[tuple[Message | Batch, OutgoingStream | None]] | None = []
-        self._dropped = 0
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -119,7 +119,7 @@ class HttpServerTransport:
         The raw id of a request instead means that it must not be delivered: one of that id is unanswered.
         """
         keys: set[bytes] = set()
-        for id in _request_ids(message):
+        for id in request_ids(message):
             key = id_key(id)
             if key in self._by_request:
                 return id
@@ -169,18 +169,21 @@ class HttpServerTransport:
         self._delivering = None
         if type(message) is Request:
             return
-        for item in _items(message):
-            cancelled = read_cancel(item) if isinstance(item, Notification) else None
-            if cancelled is not None:
-                self._settle_cancelled(cancelled.key)
+        for key in cancelled_keys(message):
+            self._settle_cancelled(key)
 
     # Streams.
 
     def general(self) -> OutgoingStream:
         """Return the stream of messages that belong to no request."""
-        if not len(self._general):
-            self._general.start_id = self._log.mark(self._general.name)
-        return self._general
+        general = self._general
+        if general.abandoned:
+            general.start_id, events = self._log.rest(general.seen_id)
+            general.seen_id = general.start_id
+            general.resume(events)
+        elif not len(general):
+            general.start_id = self._log.mark(general.name)
+        return general
 
     def resume(self, last_event_id: str) -> OutgoingStream | None:
         """Return the stream of that event, set to what came after it.
@@ -191,7 +194,13 @@ class HttpServerTransport:
         if not name.endswith(self._tag):
             return None
         missed = self._log.after(last_event_id)
-        stream = self._general if name == self._general.name else self._posts.get(name)
+        if name == self._general.name:
+            if missed is None:
+                return self.general()
+            self._general.seen_id = last_event_id
+            self._general.resume(missed)
+            return self._general
+        stream = self._posts.get(name)
         if stream is None and missed is not None:
             stream = OutgoingStream(self._limits, name=name)
             stream.end()
@@ -204,7 +213,7 @@ class HttpServerTransport:
     def let_go(self, stream: OutgoingStream, ticket: int) -> None:
         """A reader leaves a stream: all of it has been sent, or its client has gone."""
         stream.stop_reading(ticket)
-        if stream.has_reader or stream is self._general:
+        if stream.has_reader:
             return
         if stream.ended:
             self._posts.pop(stream.name, None)
@@ -243,7 +252,7 @@ class HttpServerTransport:
     def _post(self, message: Message | Batch, related: bytes | None) -> OutgoingStream | None:
         if self._closed:
             refuse_when_closed(self._closed, f"session {self.id[:8]}…")
-        answered = _reply_keys(message)
+        answered = reply_keys(message)
         stream = self._stream_for(answered, related)
         if stream is None:
             _log.info("session %s…: a reply that answers no open request is dropped", self.id[:8])
@@ -251,7 +260,7 @@ class HttpServerTransport:
         if answered:
             stream.replied = True
         self._put(stream, encode(message), last=self._settle(stream, answered))
-        if stream is self._general and not stream.has_reader:
+        if stream is self._general and stream.full:
             self._bound_general()
         return stream
 
@@ -304,22 +313,25 @@ class HttpServerTransport:
         """
         for key in stream.awaited:
             stream.replied = True
-            error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
-            self._put(stream, encode(msgspec.structs.replace(error, id=key)), last=False)
+            self._put(stream, encode(session_ended(key)), last=False)
         stream.end()
 
+    def give_up(self, stream: OutgoingStream) -> bytes:
+        """Wait no more for what is unanswered on a stream; return what its client is told, if anything."""
+        answers = [encode(session_ended(key)) for key in stream.awaited] or stream.waiting()[-1:]
+        for key in stream.awaited:
+            self._by_request.pop(key, None)
+        stream.awaited.clear()
+        stream.end()
+        return b"[%b]" % b",".join(answers) if len(answers) > 1 else b"".join(answers)
+
     def _bound_general(self) -> None:
-        """Nobody is there to read the general stream: keep the newest of what waits on it."""
-        while (
-            len(self._general) > self._limits.replay_events or self._general.size > self._limits.replay_bytes
-        ):
-            if self._general.drop() is None:
-                return
-            self._dropped += 1
-            if self._dropped == 1:
-                _log.warning(
-                    "session %s…: nobody reads its stream; the oldest messages are dropped", self.id[:8]
-                )
+        """Its reader is far behind: let it go.  What it has not seen is in the log, as far as that goes."""
+        general = self._general
+        if len(general) > self._limits.replay_events or general.size > self._limits.replay_bytes:
+            _log.warning("session %s…: its stream is read too slowly, and ends", self.id[:8])
+            general.dismiss()
+            general.abandon()
 
     async def close(self) -> None:
         """End the session and all its streams."""
@@ -338,6 +350,7 @@ class HttpServerTransport:
         self._general.end()
         self._by_request.clear()
         self.gate.break_down()
+        self._log.close()
         self.on_gone(self)
         asyncio.get_running_loop().call_soon(self._fire_close, error)  # not inside another callback
 
@@ -352,13 +365,26 @@ def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:
     return message.items if isinstance(message, Batch) else (message,)
 
 
-def _request_ids(message: Message | Batch) -> tuple[bytes, ...]:
+def session_ended(key: bytes) -> ErrorResponse:
+    """Return the answer to the request of that key when its session ends before there is another."""
+    error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
+    return msgspec.structs.replace(error, id=key)
+
+
+def request_ids(message: Message | Batch) -> tuple[bytes, ...]:
+    """Return the raw ids of the requests in a message."""
     if type(message) is Request:
         return (message.id,)
     return tuple([item.id for item in _items(message) if isinstance(item, Request)])
 
 
-def _reply_keys(message: Message | Batch) -> _ReplyKeys:
+def cancelled_keys(message: Message | Batch) -> tuple[bytes, ...]:
+    """Return the keys of the requests that a message cancels."""
+    cancels = [read_cancel(item) for item in _items(message) if isinstance(item, Notification)]
+    return tuple([cancel.key for cancel in cancels if cancel is not None])
+
+
+def reply_keys(message: Message | Batch) -> _ReplyKeys:
     """Return the keys of the requests that a message answers; None for one whose id could not be read."""
     if type(message) is Response:
         return (id_key(message.id) if message.id != NULL_ID else None,)

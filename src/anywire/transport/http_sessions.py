@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final
 
 from anywire.errors import TransportClosed
-from anywire.store.event_log import MemoryEventLog
+from anywire.store.event_log import MemoryEventLog, SharedBudget
 from anywire.transport.http_session import HttpServerTransport
 from anywire.wire.limits import Limits
 
@@ -30,6 +30,7 @@ class HttpSessions:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._replay = SharedBudget(limits.replay_total_bytes)
         self._sessions: OrderedDict[str, HttpServerTransport] = OrderedDict()
         self._sweep: asyncio.TimerHandle | None = None
         self._now: Callable[[], float] = time.monotonic  # the clock of the loop, once there is one
@@ -38,12 +39,17 @@ class HttpSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether new sessions are taken."""
+        return self._open
+
     def create(self) -> HttpServerTransport | None:
         """Make a session; None when there are too many and all of them are in use, or after the end."""
         if not self._open or (len(self._sessions) >= self._limits.sessions and not self._make_room()):
             return None
         loop = asyncio.get_running_loop()
-        log = MemoryEventLog(self._limits.replay_events, self._limits.replay_bytes)
+        log = MemoryEventLog(self._limits.replay_events, self._limits.replay_bytes, self._replay)
         session = HttpServerTransport(secrets.token_urlsafe(24), log, self._limits)
         session.on_gone = self._forget
         self._now = loop.time  # kept: to ask for the running loop is a system call before Python 3.12
@@ -75,11 +81,6 @@ class HttpSessions:
 
     def _forget(self, session: HttpServerTransport) -> None:
         self._sessions.pop(session.id, None)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether new ones are taken."""
-        return self._open
 
     def open(self) -> None:
         """Take new sessions, again if there was an end before."""

@@ -29,6 +29,8 @@ class OutgoingStream:
     #: The event id from which a client would get everything that is on the stream; empty while no
     #: client can know of one, and nothing of the stream needs to be kept for it.
     start_id: str = ""
+    #: The id of the last event that was taken.
+    seen_id: str = ""
     #: The number of bytes that wait.
     size: int = 0
     ended: bool = False
@@ -124,6 +126,11 @@ class OutgoingStream:
             self._reader += 1
             self._changed()
 
+    def dismiss(self) -> None:
+        """Let go whoever reads it."""
+        self._reader += self._reader % 2
+        self._changed()
+
     def abandon(self) -> None:
         """Its reader has gone: let go what waits, which is kept elsewhere."""
         self.abandoned = True
@@ -144,7 +151,10 @@ class OutgoingStream:
 
     def take(self, ticket: int) -> Waiting | None:
         """Take the next event if there is one and the ticket holds."""
-        return self.drop() if self._reader == ticket else None
+        event = self.drop() if self._reader == ticket else None
+        if event is not None:
+            self.seen_id = event[0]
+        return event
 
     def take_last(self, ticket: int) -> bytes | None:
         """Take everything; return the data of the last event, None if there is none or no right to it."""

@@ -9,10 +9,12 @@ Specification: MCP 2024-11-05 `basic/transports#http-with-sse`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Callable
+from typing import Final
 
-from anywire.errors import AnywireError, TransportClosed
+from anywire.errors import AnywireError, TransportBroken, TransportClosed
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.old_sse import (
     ENDPOINT_EVENT,
@@ -23,9 +25,10 @@ from anywire.protocol.http.old_sse import (
     endpoint_of,
     read_old_post,
 )
-from anywire.protocol.http.server import Reject, held, too_many_sessions, unknown_session
+from anywire.protocol.http.server import Reject, held, not_serving, too_many_sessions, unknown_session
 from anywire.transport.asgi import (
     ClientGone,
+    Intake,
     Receive,
     Scope,
     Send,
@@ -34,15 +37,19 @@ from anywire.transport.asgi import (
     follow_lifespan,
     read_head_of,
 )
-from anywire.transport.contract import Accept, Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import Accept, Callbacks, call_back, refuse_when_closed
 from anywire.transport.gate import Gate
+from anywire.transport.http_session import cancelled_keys, reply_keys, request_ids, session_ended
 from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
 from anywire.wire.event_stream import encode_comment, encode_event
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Message
+from anywire.wire.message import Batch, Message, id_key
 
 __all__ = ("SseListener", "SseServerTransport")
+
+_log = logging.getLogger("anywire.http")
+_CLIENT_FULL: Final = "the client does not read its stream"
 
 
 class SseServerTransport:
@@ -56,8 +63,10 @@ class SseServerTransport:
         #: What holds back further messages of the client.
         self.gate = Gate()
         #: Called when more waits than a client should have waiting, and when there is room again.
-        self.on_full: Callable[[], None] = ignore
-        self.on_room: Callable[[], None] = ignore
+        self.on_full: Callable[[], None] = lambda: self.hold_reading(_CLIENT_FULL)
+        self.on_room: Callable[[], None] = lambda: self.release_reading(_CLIENT_FULL)
+        self._limits = limits
+        self._unanswered: set[bytes] = set()
         self._early: list[Message | Batch] | None = []
         self._closed = False
         self._over = asyncio.Event()  # on_close has been called
@@ -75,10 +84,12 @@ class SseServerTransport:
 
     def deliver(self, message: Message | Batch) -> None:
         """Hand on what was POSTed."""
+        self._unanswered.update(map(id_key, request_ids(message)))
         if self._early is not None:
             self._early.append(message)
         else:
             call_back(self.callbacks.on_message, message)
+        self._unanswered.difference_update(cancelled_keys(message))
 
     def hold_reading(self, reason: str) -> None:
         """Take no further message of the client, for one of several reasons that may hold at once."""
@@ -94,6 +105,14 @@ class SseServerTransport:
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Put a message on the stream."""
         refuse_when_closed(self._closed, "the HTTP+SSE session")
+        waits = self.stream.size
+        if waits > self._limits.unread_bytes:
+            # What was asked before the client was held is answered all the same: it asked very much.
+            reason = f"the client does not read its stream: {waits} bytes wait for it"
+            _log.warning("an HTTP+SSE session is ended: %s", reason)
+            self.end(TransportBroken(reason))
+            return
+        self._unanswered.difference_update(reply_keys(message))
         self.stream.put(encode(message))
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
@@ -110,6 +129,9 @@ class SseServerTransport:
         """End the session, for a reason when it was not in order."""
         if not self._closed:
             self._closed = True
+            if error is None:  # the client is there, and would wait for its replies
+                for key in self._unanswered:
+                    self.stream.put(encode(session_ended(key)))
             self.stream.end()
             self.gate.break_down()
             asyncio.get_running_loop().call_soon(self._fire_close, error)  # not inside another callback
@@ -131,6 +153,7 @@ class SseListener:
         self._accept = accept
         self._guard = guard or Guard.for_bind("127.0.0.1")
         self._limits = limits
+        self._intake = Intake(limits)
         self._sessions: dict[str, SseServerTransport] = {}
         self._open = True
 
@@ -152,16 +175,22 @@ class SseListener:
         if scope["type"] == "lifespan":
             await follow_lifespan(receive, send, self._reopen, self.close)
         elif scope["type"] == "http":
+            wire = Wire(receive, send)
             try:
-                await self._answer(scope, Wire(receive, send))
+                await self._answer(scope, wire)
             except ClientGone:
                 pass  # an everyday thing, and nobody is there to be told anything
+            except asyncio.CancelledError:
+                await wire.break_off()
         else:
             await send({"type": "websocket.close", "code": 1000})
 
     async def _answer(self, scope: Scope, wire: Wire) -> None:
         path, head = read_head_of(scope)
         is_messages = path.rstrip("/").rpartition("/")[2] == MESSAGES
+        if self._guard.origins and wire.share(head, self._guard, "POST" if is_messages else "GET"):
+            await wire.respond(204)
+            return
         query = scope.get("query_string", b"").decode("latin-1")
         verdict = check_old_head(head, query, self._guard, is_messages=is_messages)
         match verdict:
@@ -179,7 +208,7 @@ class SseListener:
                     await wire.reject(held())
                     return
                 length = head.headers.get("content-length", "").encode("latin-1")
-                body = await wire.body(length, self._limits.body_bytes)
+                body = await wire.body(length, self._intake)
                 if body is not None:
                     await self._take(wire, session, body)
 
@@ -195,7 +224,10 @@ class SseListener:
             await wire.respond(202)
 
     async def _stream(self, wire: Wire) -> None:
-        if not self._open or len(self._sessions) >= self._limits.sessions:
+        if not self._open:
+            await wire.reject(not_serving())
+            return
+        if len(self._sessions) >= self._limits.sessions:
             await wire.reject(too_many_sessions())
             return
         session = SseServerTransport(self._limits)
@@ -208,6 +240,9 @@ class SseListener:
             await wire.more(encode_event(endpoint_of(session.id).encode(), event=ENDPOINT_EVENT))
             self._accept(session)
             with ending_politely():
+                await self._send_events(wire, session, ticket)
+            if not session.closed and not gone.done():  # it was cancelled: the server ends
+                session.end(None)
                 await self._send_events(wire, session, ticket)
             await wire.end_stream()
         finally:

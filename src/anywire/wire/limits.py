@@ -39,6 +39,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     write_high_bytes: int = 1024 * 1024
     #: ... and at which it reads again.
     write_low_bytes: int = 256 * 1024
+    #: What may wait for a client over HTTP+SSE that goes on not reading; more of it ends its session.
+    unread_bytes: int = 64 * 1024 * 1024
     #: A request without an answer or progress.
     request_seconds: float = 60.0
     #: A request that keeps reporting progress.
@@ -67,10 +69,23 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     shutdown_seconds: float = 0.8
     #: The body of one HTTP request.
     body_bytes: int = 4 * 1024 * 1024
+    #: ... and how long nothing more of it may come.
+    body_seconds: float = 30.0
+    #: What may have come of all bodies together that are not complete; those that bring more are refused.
+    bodies_bytes: int = 256 * 1024 * 1024
+    #: The head of one HTTP request, where the socket is ours ...
+    head_bytes: int = 64 * 1024
+    #: ... and how long it may take, from the opening of a connection on.
+    head_seconds: float = 20.0
+    #: Connections that a socket of ours takes at once; one more is refused.
+    server_connections: int = 4_096
     #: A reply that takes longer than this is announced by the head of an event stream ...
     stream_open_seconds: float = 10.0
     #: ... which is kept alive by a comment as often as this.  Proxies cut silent streams after 60 s.
     keep_alive_seconds: float = 15.0
+    #: Clients that are given an id to come back with (2025-11-25) have it no later than this: before
+    #: that a connection that breaks takes the reply with it.
+    prime_seconds: float = 1.0
     #: HTTP sessions that exist at once; one more takes the place of the one that idles longest.
     sessions: int = 10_000
     #: ... and of a bridge that starts a child for each of them: a process costs more than a session.
@@ -83,6 +98,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     replay_events: int = 1_000
     #: ... and how much of them.
     replay_bytes: int = 8 * 1024 * 1024
+    #: ... and of all sessions of a server together; those that have been silent longest lose theirs first.
+    replay_total_bytes: int = 256 * 1024 * 1024
     #: Connections of one HTTP client at once.
     connections: int = 256
     #: From the moment a request has a connection until the first byte of the answer.

@@ -73,9 +73,21 @@ class Guard(msgspec.Struct, frozen=True):
         """Say what lets a host in, for whoever runs the server."""
         return "allow it with allowed_hosts"
 
+    def names_origin(self, origin: str) -> bool:
+        """Say whether an origin is one of those that were named, not just one that is let in as well."""
+        if not self.origins:
+            return False
+        if "*" in self.origins or origin.strip().lower().rstrip("/") in self.origins:
+            return True
+        read = _read_origin(origin)
+        if read is None:
+            return False
+        scheme, name, port = read
+        return f"{scheme}://{_bracketed(name)}:{port or _DEFAULT_PORTS.get(scheme, '')}" in self.origins
+
     def refuse_origin(self, origin: str | None, host: str | None) -> str | None:
         """Say why an `Origin` header is refused, None when it is let in; programs send none."""
-        if origin is None or "*" in self.origins or origin.strip().lower().rstrip("/") in self.origins:
+        if origin is None or self.names_origin(origin):
             return None
         read = _read_origin(origin)
         if read is None:
@@ -85,8 +97,6 @@ class Guard(msgspec.Struct, frozen=True):
         default = _DEFAULT_PORTS.get(scheme, "")
         asked = _read_host(host or "")
         if asked is not None and (name, port or default) == (asked[0], asked[1] or default):
-            return None
-        if f"{scheme}://{_bracketed(name)}:{port or default}" in self.origins:
             return None
         if self.hosts is not None and self.hosts >= _LOOPBACK_NAMES and is_loopback(name):
             return None

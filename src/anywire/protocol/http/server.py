@@ -50,10 +50,13 @@ __all__ = (
     "held",
     "id_in_flight",
     "naming",
+    "not_serving",
     "read_post",
     "reject",
     "too_large",
     "too_many_sessions",
+    "too_much_at_once",
+    "too_slow",
     "unknown_event",
     "unknown_session",
     "unreadable",
@@ -254,7 +257,18 @@ def unreadable(fault: Fault) -> Reject:
 
 def too_large(limit: int) -> Reject:
     """The body is larger than the limit."""
-    return reject(413, f"the body exceeds {limit} bytes; raise the limit with body_bytes")
+    remedy = "start the server with --body-limit BYTES, or Server(limits=Limits(body_bytes=...))"
+    return reject(413, f"the body exceeds {limit} bytes; to let it in, {remedy}")
+
+
+def too_much_at_once() -> Reject:
+    """The bodies that are being read are too large together."""
+    return reject(503, "too much is being received at once; try again later")
+
+
+def too_slow(seconds: float) -> Reject:
+    """Nothing more of the body comes."""
+    return reject(408, f"nothing more of the body came for {seconds:g} s")
 
 
 def unknown_session() -> Reject:
@@ -285,6 +299,11 @@ def too_many_sessions() -> Reject:
 def not_now() -> Reject:
     """The server is ending, or what it needs could not be set up."""
     return reject(503, "the server cannot serve this now; try again later")
+
+
+def not_serving() -> Reject:
+    """The end has come: nothing is begun any more, however few there are."""
+    return reject(503, "this server has been closed and takes nothing more")
 
 
 def _no_session() -> Reject:
