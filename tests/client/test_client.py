@@ -30,6 +30,7 @@ HELLO: dict[str, Any] = {
 @asynccontextmanager
 async def played(**options: Any) -> AsyncGenerator[tuple[Client, ScriptedPeer]]:
     """A client that is open, and the peer that plays its server."""
+    options.setdefault("era", "legacy")
     transport, other = byte_pair()
     peer = ScriptedPeer(other, write=other.write)
     client = connect(transport, **options)
@@ -202,7 +203,7 @@ async def test_call_ends_in_its_time_though_its_cancellation_cannot_be_sent() ->
     """The one must not keep the other."""
     wire = Deaf()
     peer = ScriptedPeer(wire.other)
-    client = connect(wire)
+    client = connect(wire, era="legacy")
     async with peer:
         opening = asyncio.create_task(client.open())
         await answer(peer, await peer.receive(), HELLO)
@@ -276,7 +277,7 @@ async def test_client_that_is_dropped_closes_its_wire() -> None:
     """Whatever kind of wire."""
     transport, other = memory_pair()
     peer = ScriptedPeer(other)
-    client: Client | None = connect(transport)
+    client: Client | None = connect(transport, era="legacy")
     assert client is not None
     async with peer:
         opening = asyncio.create_task(client.open())

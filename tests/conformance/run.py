@@ -5,7 +5,7 @@
     python -m tests.conformance.run server 2025-11-25 --target http://localhost:3000/mcp
 
 A version alone picks scenarios and schema, while the suite's own end goes on offering its newest revision;
-`wire:` makes it negotiate that revision (`negotiate.mjs`).
+`wire:` makes it negotiate that revision (`negotiate.mjs`), `req:` takes the scenarios that count for a tier.
 """
 
 from __future__ import annotations
@@ -46,25 +46,32 @@ NEWER = {
 
 @dataclass(frozen=True)
 class Leg:
-    """One side and one revision.  `negotiated`: the suite is made to speak it."""
+    """One side and one revision.
+
+    `negotiated`: the suite is made to speak it.  `scored`: only what counts for a tier.
+    """
 
     side: Side
     revision: str
     negotiated: bool = False
+    scored: bool = False
 
     @classmethod
     def read(cls, side: Side, version: str) -> Leg:
         """Read a version as it is written on the command line."""
-        return cls(side, version.removeprefix("wire:"), version.startswith("wire:"))
+        kind, _, revision = version.rpartition(":")
+        return cls(side, revision, kind == "wire", kind == "req")
 
     def listing(self) -> list[str]:
         """The suite's arguments that list the scenarios."""
+        if self.scored:
+            return ["list", "--requirements", self.revision]
         listed = max(self.revision, OLDEST_SCENARIOS) if self.negotiated else self.revision
         return ["list", "--spec-version", listed]
 
     def options(self) -> list[str]:
         """The suite's arguments that say which schema is meant."""
-        forced = ["--force"] if self.negotiated else []
+        forced = ["--force"] if self.negotiated or self.scored else []
         return ["--spec-version", max(self.revision, OLDEST_SCHEMA), *forced]
 
 
@@ -130,7 +137,8 @@ def serving() -> Generator[str]:
     By name, since the suite takes the host of the URL for one that must be let in.
     """
     port = free_port()
-    with listening([sys.executable, HERE / "server.py", "--port", str(port)], port):
+    command = [sys.executable, "-m", "tests.conformance.server", "--port", str(port)]
+    with listening(command, port, {"PYTHONPATH": str(HERE.parents[1])}):
         yield f"http://localhost:{port}/mcp"
 
 
@@ -195,7 +203,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("side", choices=["server", "client"])
-    parser.add_argument("version", help="a revision, or `wire:` and a revision")
+    parser.add_argument("version", help="a revision, alone or after `wire:` or `req:`")
     parser.add_argument("--target", help="a URL, or the command of a client (default: those of this folder)")
     parser.add_argument("--only", default="", help="a regular expression on the names of scenarios")
     parser.add_argument("--results", type=Path, help="a new folder for what the suite wrote")

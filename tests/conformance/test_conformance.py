@@ -13,18 +13,23 @@ from tests.conformance.setup import Suite
 
 pytestmark = pytest.mark.interop
 
-#: The newest revision of the handshake era, and then older ones, which have nearly the same scenarios.
-VERSIONS = (
-    "2025-11-25",
-    pytest.param("2025-06-18", marks=pytest.mark.large),
-    pytest.param("wire:2025-06-18", marks=pytest.mark.large),
-    pytest.param("wire:2025-03-26", marks=pytest.mark.large),
-    pytest.param("wire:2024-11-05", marks=pytest.mark.large),
+large = pytest.mark.large
+
+#: The newest revision of each era, and then older ones, which have nearly the same scenarios.
+LEGS = (
+    ("server", "2025-11-25"),
+    ("client", "2025-11-25"),
+    ("server", "2026-07-28"),
+    pytest.param("server", "req:2026-07-28", marks=large),
+    *(
+        pytest.param(side, version, marks=large)
+        for version in ("2025-06-18", "wire:2025-06-18", "wire:2025-03-26", "wire:2024-11-05")
+        for side in ("server", "client")
+    ),
 )
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("side", ["server", "client"])
+@pytest.mark.parametrize(("side", "version"), LEGS)
 def test_nothing_is_wrong(suite: Suite, side: Side, version: str, tmp_path: Path) -> None:
     """Warnings count as well: each is a SHOULD of the specification that was not kept."""
     verdict = examine(suite, Leg.read(side, version), tmp_path)

@@ -25,6 +25,7 @@ async def served(server: Server, wire: str = "memory", **options: Any) -> AsyncG
     """A client of that server over that wire."""
     client_end, server_end, _ = WIRES[wire](DEFAULT_LIMITS)
     serving = asyncio.ensure_future(server.serve(server_end))
+    options.setdefault("era", "legacy")
     async with connect(client_end, **options) as client:
         yield client
     async with asyncio.timeout(PATIENCE):
@@ -41,6 +42,7 @@ async def played(
     """A client and the peer that plays its server, after the handshake."""
     client_end, server_end, _ = WIRES[wire](limits)
     peer = ScriptedPeer(server_end, patience=PATIENCE)
+    options.setdefault("era", "legacy")
     client = connect(client_end, limits=limits, **options)
     async with peer:
         opening = asyncio.ensure_future(client.open())

@@ -209,7 +209,7 @@ async def test_closing_the_client_ends_the_servers_conversation(wire: str) -> No
 async def test_the_client_opens_as_specified(wire: str, revision: str) -> None:
     """`initialize` with the newest revision, then the notification; the answer's revision holds."""
     client_end, server_end, _ = WIRES[wire](DEFAULT_LIMITS)
-    client = connect(client_end)
+    client = connect(client_end, era="legacy")
     async with ScriptedPeer(server_end, patience=PATIENCE) as peer:
         opening = asyncio.ensure_future(client.open())
         request = await peer.receive()
@@ -241,7 +241,7 @@ async def test_the_client_opens_as_specified(wire: str, revision: str) -> None:
 async def test_an_unusable_answer_to_initialize_is_an_error_and_closes(answer: object) -> None:
     """A revision that is not spoken is a reason to leave."""
     client_end, server_end, _ = WIRES["memory"](DEFAULT_LIMITS)
-    client = connect(client_end)
+    client = connect(client_end, era="legacy")
     async with ScriptedPeer(server_end, patience=PATIENCE) as peer:
         opening = asyncio.ensure_future(client.open())
         await peer.send(result((await peer.receive())["id"], answer))
@@ -254,7 +254,7 @@ async def test_an_unusable_answer_to_initialize_is_an_error_and_closes(answer: o
 async def test_a_refused_initialize_is_the_servers_error() -> None:
     """With its code, its message and its data."""
     client_end, server_end, _ = WIRES["memory"](DEFAULT_LIMITS)
-    client = connect(client_end)
+    client = connect(client_end, era="legacy")
     async with ScriptedPeer(server_end, patience=PATIENCE) as peer:
         opening = asyncio.ensure_future(client.open())
         request = await peer.receive()
@@ -273,7 +273,7 @@ async def test_a_refused_initialize_is_the_servers_error() -> None:
 async def test_initialize_that_times_out_is_not_cancelled_on_the_wire() -> None:
     """The specification forbids it; the wire is closed instead."""
     client_end, server_end, _ = WIRES["memory"](DEFAULT_LIMITS)
-    client = connect(client_end)
+    client = connect(client_end, era="legacy")
     async with ScriptedPeer(server_end, patience=100) as peer:
         opening = asyncio.ensure_future(client.open())
         await peer.receive()
@@ -287,7 +287,7 @@ async def test_initialize_that_times_out_is_not_cancelled_on_the_wire() -> None:
 async def test_opening_that_is_cancelled_is_not_cancelled_on_the_wire() -> None:
     """Nor is it then."""
     client_end, server_end, _ = WIRES["memory"](DEFAULT_LIMITS)
-    client = connect(client_end)
+    client = connect(client_end, era="legacy")
     async with ScriptedPeer(server_end, patience=PATIENCE) as peer:
         opening = asyncio.ensure_future(client.open())
         await peer.receive()
@@ -377,7 +377,7 @@ async def test_the_end_settles_what_is_pending(wire: str, end: str) -> None:
 async def test_a_reply_that_is_no_message_settles_its_request() -> None:
     """The caller does not wait for a time-out to learn that the answer was damaged."""
     peer, transport = scripted_peer()
-    client = connect(transport)
+    client = connect(transport, era="legacy")
     async with peer:
         opening = asyncio.ensure_future(client.open())
         await peer.send(result((await peer.receive())["id"], ANSWER))

@@ -538,3 +538,24 @@ async def test_every_kind_of_question_can_be_returned() -> None:
         assert first["inputRequests"]["said"]["params"]["maxTokens"] == 10
         said = {"role": "assistant", "content": {"type": "text", "text": "Ho"}, "model": "m"}
         assert words(await call(peer, 2, "tool", inputResponses={"said": said})) == "m"
+
+
+async def test_calls_that_wait_do_not_outlive_the_last_conversation() -> None:
+    """What the program set up for them is taken down then, and nobody can come back over nothing."""
+    server, heard = Server("s"), list[str]()
+
+    @server.tool
+    async def tool(context: Context) -> str:
+        try:
+            await context.elicit("Who?", Name)
+        except asyncio.CancelledError as cancelled:
+            heard.append(str(cancelled))
+            raise
+        return ""
+
+    async with talk(server) as peer:
+        async with talk(server) as other:
+            await call(other, 1, "tool")
+        await call(peer, 1, "tool")
+        assert (len(server.held), heard) == (2, [])
+    assert (len(server.held), heard) == (0, ["the server has ended"] * 2)

@@ -72,7 +72,7 @@ class Greeting:
         Raises `ConnectFailed` for a server that does not speak what was asked for, and what its refusal or
         the wire raise.
         """
-        known = _verdicts.shakes_hands(self._key, _now())
+        known = _verdicts.shakes_hands(self._key, _now()) or getattr(self._transport, "shakes_hands", False)
         if self._era == "legacy" or (self._era == "auto" and known):
             return await self.shake_hands()
         seconds = self._limits.connect_seconds if self._era == "modern" else self._limits.era_seconds

@@ -72,6 +72,7 @@ class ClientSession:
         place: Place = NOWHERE,
     ) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing = False
         self._place = place
         self._limits = limits
         self._era: EraChoice = era
@@ -152,7 +153,7 @@ class ClientSession:
         try:
             found = await greeting.greet()
         except (ProcessExited, TransportClosed, TransportBroken):
-            if self._place.again is None or self._era != "auto" or not greeting.asking:
+            if self._place.again is None or self._era != "auto" or not greeting.asking or self._closing:
                 raise
             await self._start_again(self._place.again())
             found = await self._greeting().shake_hands()
@@ -173,6 +174,8 @@ class ClientSession:
     async def _start_again(self, transport: Transport) -> None:
         """The server did not survive the question: start it once more, to be greeted otherwise."""
         await self._transport.close()
+        if self._closing:
+            raise TransportClosed(f"{self.name} was closed while it opened")
         self._wire(transport)
         await transport.start()
 
@@ -196,6 +199,7 @@ class ClientSession:
 
     async def close(self) -> None:
         """End the conversation and the wire; pending requests fail, callbacks are cancelled.  Idempotent."""
+        self._closing = True
         _stop(self._answering, self._subscriptions, self._listeners, None)
         try:
             await self._answering.wait(self._limits.shutdown_seconds / 2)

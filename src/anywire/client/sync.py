@@ -187,7 +187,10 @@ class SyncClient:
 
     def listen(self, *, resources: Iterable[str] = ()) -> SyncListener:
         """Return a plain iterator of what the server tells; see `Client.listen`."""
-        return SyncListener(self, self.wait_for(self._make_listener(resources)))
+        listener = SyncListener(self, self.wait_for(self._make_listener(resources)))
+        if not resources:  # those are asked for when somebody listens
+            listener.open()
+        return listener
 
     def request(
         self, method: str, params: bytes | Mapping[str, Any] | None = None, *, timeout: float | None = None

@@ -38,7 +38,7 @@ class SyncListener:
         self._listener = listener
 
     def __enter__(self) -> SyncListener:
-        self._client.wait_for(self._listener.open())
+        self.open()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -52,6 +52,10 @@ class SyncListener:
         if event is None:
             raise StopIteration
         return event
+
+    def open(self) -> None:
+        """Ask the server to tell; see `Listener.open`."""
+        self._client.wait_for(self._listener.open())
 
     def next(self) -> ClientEvent | None:
         """Return the next event; None at the end."""

@@ -57,6 +57,8 @@ STATELESS_REVISIONS: Final = tuple(
 LATEST_STATELESS_REVISION: Final = STATELESS_REVISIONS[0]
 
 _VERSION_KEY: Final = PROTOCOL_VERSION_KEY.encode()
+# As PHP writes it.
+_ESCAPED_VERSION_KEY: Final = _VERSION_KEY.replace(b"/", rb"\/")
 # Codes of the handshake era that this one must not emit, and what stands in their place.
 _CODES: Final = {int(McpErrorCode.ResourceNotFound): int(JsonRpcErrorCode.InvalidParams)}
 
@@ -85,7 +87,7 @@ class _Meta(msgspec.Struct):
 
 def claims_stateless(params: bytes | None) -> bool:
     """Say whether a request belongs to this era: its `_meta` names a revision, whichever."""
-    if params is None or _VERSION_KEY not in params:
+    if params is None or not (_VERSION_KEY in params or _ESCAPED_VERSION_KEY in params):
         return False
     return get_member(get_member(params, "_meta") or b"", PROTOCOL_VERSION_KEY) is not None
 
@@ -132,22 +134,25 @@ def write_envelope(
     info: bytes,
     log_level: LogLevel | None = None,
 ) -> bytes:
-    """Return a request's params with what it must say of itself; `capabilities` and `info` are raw JSON."""
+    """Return a request's params with what it must say of itself; `capabilities` and `info` are raw JSON.
+
+    What they say of it already is replaced.
+    """
     params = b"{}" if params is None else params
-    members = b'"%b":"%b","%b":%b,"%b":%b' % (
-        _VERSION_KEY,
-        revision.encode(),
-        CLIENT_CAPABILITIES_KEY.encode(),
-        capabilities,
-        CLIENT_INFO_KEY.encode(),
-        info,
-    )
+    said = {
+        PROTOCOL_VERSION_KEY: encode_value(revision),
+        CLIENT_CAPABILITIES_KEY: capabilities,
+        CLIENT_INFO_KEY: info,
+    }
     if log_level is not None:
-        members += b',"%b":"%b"' % (LOG_LEVEL_KEY.encode(), log_level.encode())
+        said[LOG_LEVEL_KEY] = encode_value(log_level)
     present = get_member(params, "_meta")
     if present is None or present[:1] != b"{":
-        return set_member(params, "_meta", b"{%b}" % members)
-    return set_member(params, "_meta", _joined(members, present))
+        present = b"{}"
+    for key in [key for key in said if get_member(present, key) is not None]:
+        present = set_member(present, key, said.pop(key))
+    members = b",".join(b'"%b":%b' % (key.encode(), value) for key, value in said.items())
+    return set_member(params, "_meta", _joined(members, present) if members else present)
 
 
 def _joined(members: bytes, value: bytes) -> bytes:

@@ -66,11 +66,16 @@ def open_state(text: str, key: bytes, *, request: str, principal: str, now: floa
     try:
         sealed = base64.b64decode(text.encode("ascii"), b"-_", validate=True)
     except ValueError:
-        raise StateRefused("the requestState is none of this server's") from None
+        sealed = b""
+    if base64.urlsafe_b64encode(sealed).decode("ascii") != text:  # no other spelling of the same bytes
+        raise StateRefused("the requestState is none of this server's")
     tag, body = sealed[:_TAG_BYTES], sealed[_TAG_BYTES:]
     if not hmac.compare_digest(tag, _tag(body, key)):
         raise StateRefused("the requestState is none of this server's, or has been changed")
-    state = decode_value(body, RoundState)
+    try:
+        state = decode_value(body, RoundState)
+    except msgspec.MsgspecError:
+        raise StateRefused("the requestState is of another version of this server") from None
     if state.expires <= now:
         raise StateRefused("the requestState has expired; make the call anew")
     if state.request != request or state.principal != principal:

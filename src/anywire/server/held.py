@@ -51,12 +51,16 @@ class HeldCalls:
         _, timer = self._calls.pop(handle)
         timer.cancel()
 
-    def cancel_all(self, reason: str) -> None:
-        """Stop all handlers that wait."""
+    async def end(self, reason: str) -> None:
+        """Stop all handlers that wait, and wait until they have stopped, within bounds."""
+        exchanges = [exchange for exchange, _ in self._calls.values()]
         for handle in list(self._calls):
-            exchange, _ = self._calls[handle]
             self.release(handle)
+        for exchange in exchanges:
             exchange.cancel(reason)
+        tasks = [exchange.task for exchange in exchanges if exchange.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._limits.shutdown_seconds)
 
     def _expire(self, handle: str) -> None:
         exchange, _ = self._calls[handle]

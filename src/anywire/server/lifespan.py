@@ -31,6 +31,11 @@ class Lifespan:
         #: What the context manager gave, None before and after.
         self.value: Any = None
 
+    @property
+    def users(self) -> int:
+        """How many need it now."""
+        return self._users
+
     async def enter(self) -> None:
         """Be one more user; returns when everything is set up.  Raises what the set-up raises."""
         self._users += 1

@@ -18,6 +18,7 @@ from anywire.protocol.types.initialize import Implementation
 from anywire.server.catalogue import Catalogue, Offer
 from anywire.server.completing import register_completion
 from anywire.server.held import HeldCalls
+from anywire.server.hosted import HostedServer
 from anywire.server.lifespan import Lifespan, LifespanFunction
 from anywire.server.methods.table import METHODS, STATELESS_METHODS
 from anywire.server.prompt import PromptOptions, register_prompt
@@ -71,7 +72,8 @@ class Server:
         An `Implementation` in the place of the name says more: a description, icons, a website.
 
         `lifespan` is called without arguments and gives an asynchronous context manager: entered before
-        the first conversation, left after the last; handlers find what it gives as `Context.lifespan`.
+        the first conversation, left after the last, or with the application that `http_app` makes; handlers
+        find what it gives as `Context.lifespan`.
         `page_size` is how many tools, resources or prompts a client is told at once (None: all).
 
         `eras` narrows whom it serves: clients that shake hands, stateless ones (2026-07-28), or both.  For
@@ -232,10 +234,14 @@ class Server:
 
     def accept(self, transport: Transport) -> None:
         """Serve a conversation in the background; what a `Listener` calls."""
+        self._begin(transport)
+
+    def _begin(self, transport: Transport) -> tuple[ServerSession, asyncio.Task[None]]:
         session = self._session(transport)
         task = asyncio.get_running_loop().create_task(self._run_in_background(session))
         self._accepted[session] = task
         task.add_done_callback(lambda _: self._accepted.pop(session, None))
+        return session, task
 
     async def serve(self, transport: Transport) -> None:
         """Serve one conversation until its end.
@@ -256,7 +262,7 @@ class Server:
 
     async def close(self) -> None:
         """End all conversations that were accepted, and the calls that wait for input."""
-        self.held.cancel_all("the server is closed")
+        await self.held.end("the server is closed")
         for session in list(self._accepted):
             await session.close()
 
@@ -284,11 +290,13 @@ class Server:
         """Return what `http_app` does, for a guard of your own."""
         from anywire.transport.http_server import HttpListener
 
+        hosted = HostedServer(self._lifespan, self._begin, self._leave)
         return HttpListener(
-            self.accept,
+            hosted.accept,
             METHODS.__contains__,
             guard=guard,
             path=path,
+            life=hosted,
             stateless=self._stateless_face() if "modern" in self.eras else None,
             limits=self._limits,
         )
@@ -367,9 +375,15 @@ class Server:
                 await session.run()
             finally:
                 await session.close()
-                await self._lifespan.leave()
+                await self._leave()
         finally:
             try:
                 await session.close()
             finally:
                 self._sessions.pop(session.transport, None)
+
+    async def _leave(self) -> None:
+        """Be one user of the lifespan less; calls that wait for input do not outlive it."""
+        if self._lifespan.users == 1:
+            await self.held.end("the server has ended")
+        await self._lifespan.leave()

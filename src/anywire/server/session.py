@@ -96,9 +96,13 @@ class ServerSession:
         if self._exit is not None:
             raise self._exit
 
-    async def close(self) -> None:
+    def end(self) -> None:
         """End the conversation now: running handlers are cancelled and answered as such."""
         self._finish(0.0)
+
+    async def close(self) -> None:
+        """As `end()`, and wait for it."""
+        self.end()
         await self._closed.wait()
 
     # In.

@@ -104,6 +104,7 @@ class Caller:
             del self._waiting[request.id]
             if on_progress is not None:
                 del self._progress[request.id]
+            del future  # or its error would hold this frame, and the frame it
 
     def tell(self, message: Message, related: bytes | None = None) -> None:
         """Send something that nobody waits for; a wire that takes nothing any more is told of elsewhere."""

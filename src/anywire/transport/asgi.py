@@ -184,15 +184,20 @@ def head_from(method: str, headers: Iterable[tuple[bytes, bytes]]) -> Head:
 
 
 async def follow_lifespan(
-    receive: Receive, send: Send, open: Callable[[], None], close: Callable[[], Awaitable[None]]
+    receive: Receive, send: Send, open: Callable[[], Awaitable[None]], close: Callable[[], Awaitable[None]]
 ) -> None:
-    """Take part in the lifespan of the process: open at its beginning, close at its end."""
+    """Take part in the lifespan of the process: open at its beginning, close at its end.
+
+    What they raise is told to the host, which ends then.
+    """
     while True:
-        message = await receive()
-        if message["type"] == "lifespan.startup":
-            open()
-            await send({"type": "lifespan.startup.complete"})
-        else:
-            await close()
-            await send({"type": "lifespan.shutdown.complete"})
+        name = (await receive())["type"]
+        try:
+            await (open if name == "lifespan.startup" else close)()
+        except Exception as error:  # noqa: BLE001 the host is told
+            _log.exception("%s failed", name)
+            await send({"type": f"{name}.failed", "message": f"{type(error).__name__}: {error}"})
+            return
+        await send({"type": f"{name}.complete"})
+        if name != "lifespan.startup":
             return

@@ -81,8 +81,10 @@ class AsgiHost:
         try:
             await asyncio.shield(serving)
         finally:
-            await self._close()
-            self._server.should_exit = True
-            await asyncio.wait([serving], timeout=4 * self._limits.shutdown_seconds)
-            serving.cancel()
-            opened.close()
+            try:
+                await self._close()
+            finally:
+                self._server.should_exit = True
+                await asyncio.wait([serving], timeout=4 * self._limits.shutdown_seconds)
+                serving.cancel()
+                opened.close()

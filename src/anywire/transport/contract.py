@@ -103,6 +103,23 @@ class Detachable(Protocol):
 Accept: TypeAlias = Callable[[Transport], None]
 
 
+class Life(Protocol):
+    """What must be set up while a listener serves."""
+
+    @property
+    def entered(self) -> bool:
+        """Whether it is."""
+        ...
+
+    async def enter(self) -> None:
+        """Set it up, unless it is.  Raises what goes wrong; then it may be tried again."""
+        ...
+
+    async def leave(self) -> None:
+        """End what was accepted and take down what was set up.  Idempotent; raises what goes wrong."""
+        ...
+
+
 class Listener(Protocol):
     """Accepts conversations: a pipe has one, an HTTP server many."""
 

@@ -12,7 +12,7 @@ from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when
 from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
 from anywire.wire.limits import Limits
-from anywire.wire.message import Batch, ErrorResponse, Message, Request, Response
+from anywire.wire.message import Batch, ErrorResponse, Message, Notification, Request, Response
 
 __all__ = ("HttpCallTransport",)
 
@@ -47,8 +47,15 @@ class HttpCallTransport:
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send something that belongs to the request; the reply is the last of it.
 
-        What belongs to no request has no place here and is dropped.
+        What belongs to no request has no place here and is dropped.  A client that reads too slowly for
+        what nobody waits to send has gone: it asked for it, and can ask again.
         """
+        if self.stream.full and isinstance(message, Notification):
+            self.end(gone=True)
+            return
+        self._put(message, related)
+
+    def _put(self, message: Message | Batch, related: bytes | None) -> None:
         refuse_when_closed(self._closed, "the request")
         if self.reply is not None or isinstance(message, Batch | Request):
             return
@@ -60,7 +67,7 @@ class HttpCallTransport:
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """As `post`, and wait while the client reads too slowly."""
-        self.post(message, related)
+        self._put(message, related)
         if self.stream.full:
             await self.stream.room()
 
@@ -76,6 +83,8 @@ class HttpCallTransport:
             return
         self._closed = True
         self._close_fired = asyncio.Event()
+        if gone:
+            self.stream.abandon()
         self.stream.end()
         # Not from here: this may be inside another callback.
         asyncio.get_running_loop().call_soon(self._fire_close, gone)

@@ -77,6 +77,9 @@ class HttpClientTransport:
     Requests and replies travel on connections of their own, so only notifications keep their order.
     """
 
+    #: Only conversations that open with a handshake are carried.
+    shakes_hands = True
+
     def __init__(
         self,
         url: str,

@@ -10,6 +10,7 @@ Specification: MCP `basic/transports#streamable-http`, 2025-03-26 to 2025-11-25.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Generator
 from types import coroutine
 from typing import Any, Final
@@ -27,6 +28,7 @@ from anywire.protocol.http.server import (
     Reject,
     check_head,
     id_in_flight,
+    not_now,
     read_post,
     too_many_sessions,
     unknown_event,
@@ -35,6 +37,7 @@ from anywire.protocol.http.server import (
 from anywire.protocol.http.stateless import (
     StatelessFace,
     check_call,
+    check_method,
     is_stateless,
     refuse_handshake,
     status_of,
@@ -45,19 +48,18 @@ from anywire.transport.asgi import (
     Receive,
     Scope,
     Send,
-    Wire,
-    ending_politely,
     follow_lifespan,
     head_from,
     headers_of,
     path_of,
     text_of,
 )
-from anywire.transport.contract import Accept, Transport
+from anywire.transport.contract import Accept, Life, Transport
 from anywire.transport.http_call import HttpCallTransport
 from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.http_sessions import HttpSessions
 from anywire.transport.http_stream import OutgoingStream
+from anywire.transport.stream_wire import StreamWire
 from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import encode_comment, encode_event
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -65,12 +67,12 @@ from anywire.wire.message import Batch, Fault, Message, Request
 
 __all__ = ("HttpListener",)
 
+_log = logging.getLogger("anywire.http")
+
 _POST_HEADERS: Final = tuple(name.encode() for name in POST_HEADERS)
 #: Different heads of POSTs that are remembered at once, and how large one may be.
 _HEADS: Final = 256
 _HEAD_BYTES: Final = 2048
-#: Events that wait are sent together up to so many bytes.
-_CHUNK_BYTES: Final = 64 * 1024
 #: Turns of the loop after which the reply of a handler that does not wait is there.
 _TURNS: Final = 2
 
@@ -79,7 +81,8 @@ class HttpListener:
     """Accepts conversations over HTTP; an ASGI 3 application and a `Listener` in one.
 
     `accept` is given each new session; `serves` says whether its server has a method.  `path` limits
-    what is answered to one path (and the same with a slash), None answers wherever it is mounted.
+    what is answered to one path (and the same with a slash), None answers wherever it is mounted.  `life`
+    is entered when the process says that it begins, else with the first request, and left at the end.
     """
 
     def __init__(
@@ -90,6 +93,7 @@ class HttpListener:
         guard: Guard | None = None,
         path: str | None = None,
         stateless: StatelessFace | None = None,
+        life: Life | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._accept = accept
@@ -98,6 +102,7 @@ class HttpListener:
         self.stateless = stateless
         self._guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
+        self._life = life
         self._limits = limits
         self._heads: dict[tuple[bytes | None, ...], ReadBody] = {}
         #: The sessions that live.
@@ -107,11 +112,29 @@ class HttpListener:
         """End all sessions and refuse new ones.  Idempotent."""
         self.sessions.close()
         await asyncio.sleep(0)  # whoever served them hears of it now
+        if self._life is not None:
+            await self._life.leave()
+
+    async def open(self) -> None:
+        """Set up what is served, and take sessions, again if there was an end before."""
+        self.sessions.open()
+        if self._life is not None:
+            await self._life.enter()
+
+    async def admit(self) -> Reject | None:
+        """Refuse a new conversation that cannot be served; None: everything is set up for it."""
+        if self._life is not None and not self._life.entered and self.sessions.is_open:
+            try:
+                await self._life.enter()
+            except Exception:  # noqa: BLE001 whoever asks is told that it is not served
+                _log.exception("what is served could not be set up")
+                return not_now()
+        return None if self.sessions.is_open else not_now()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""
         if scope["type"] == "lifespan":
-            await follow_lifespan(receive, send, self.sessions.open, self.close)
+            await follow_lifespan(receive, send, self.open, self.close)
             return
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1000})
@@ -132,7 +155,9 @@ class HttpListener:
     def check(self, method: str, headers: dict[bytes, bytes]) -> Reject | ReadBody | OpenStream | EndSession:
         """Decide what can be decided without the body."""
         if method != "POST":
-            return check_head(head_from(method, headers.items()), self._guard)
+            other = head_from(method, headers.items())
+            refused = None if self.stateless is None else check_method(other, self._guard, self.stateless)
+            return refused or check_head(other, self._guard)
         telling = tuple(map(headers.get, _POST_HEADERS))
         known = self._heads.get(telling)
         if known is not None:
@@ -164,15 +189,12 @@ class HttpListener:
         return self._limits
 
 
-class _Exchange(Wire):
+class _Exchange(StreamWire):
     """One HTTP request and its response."""
 
-    _watcher: asyncio.Task[None] | None = None
-
     def __init__(self, listener: HttpListener, receive: Receive, send: Send) -> None:
-        super().__init__(receive, send)
+        super().__init__(receive, send, listener.limits)
         self._listener = listener
-        self._limits = listener.limits
 
     def answer(self, scope: Scope) -> Coroutine[Any, Any, None]:
         """Answer the request; returns when the response is complete.  Raises `ClientGone`."""
@@ -183,11 +205,6 @@ class _Exchange(Wire):
         if isinstance(verdict, ReadBody):
             return self._post(verdict, headers)
         return self._without_body(verdict)
-
-    def stop_watching(self) -> None:
-        """The response is complete: the client may go."""
-        if self._watcher is not None:
-            self._watcher.cancel()
 
     async def _without_body(self, verdict: Reject | OpenStream | EndSession) -> None:
         match verdict:
@@ -237,6 +254,7 @@ class _Exchange(Wire):
     ) -> None:
         """Answer a request that stands for itself: when its client goes, nobody wants the reply."""
         refused = check_call(head_from("POST", headers.items()).headers, message, face)
+        refused = refused or await self._listener.admit()
         if refused is not None:
             await self.reject(refused)
             return
@@ -255,15 +273,16 @@ class _Exchange(Wire):
             if reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
                 await self.respond_json(encode(reply), status_of(reply))
                 return
-            self._watch(call.stream, ticket)
-            await self._send_stream(call.stream, ticket, encode_comment())
+            self.watch(call.stream, ticket)
+            await self.send_stream(call.stream, ticket, encode_comment())
         finally:
             call.end(gone=call.reply is None)
 
     async def _open(self, verdict: OpenSession, head: ReadBody) -> None:
-        session = self._listener.sessions.create()
+        refused = await self._listener.admit()
+        session = self._listener.sessions.create() if refused is None else None
         if session is None:
-            await self.reject(too_many_sessions())
+            await self.reject(refused or too_many_sessions())
             return
         self._listener.accept(session)
         await self._reply(session, verdict.request, head, [(b"mcp-session-id", session.id.encode())])
@@ -300,7 +319,7 @@ class _Exchange(Wire):
 
     async def _shape(self, stream: OutgoingStream, ticket: int, head: ReadBody) -> None:
         """Wait until the shape of the answer is clear."""
-        self._watch(stream, ticket)
+        self.watch(stream, ticket)
         if head.stream:
             wanted = await stream.wait(ticket, self._limits.stream_open_seconds)
         else:
@@ -347,51 +366,13 @@ class _Exchange(Wire):
         """
         session.begin_events(stream)
         if not stream.ended:
-            self._watch(stream, ticket)
+            self.watch(stream, ticket)
         begin = self._primer(stream) if prime else encode_comment()
-        await self._send_stream(stream, ticket, begin, headers)
-
-    async def _send_stream(
-        self, stream: OutgoingStream, ticket: int, begin: bytes, headers: Headers | None = None
-    ) -> None:
-        await self.start_stream(headers)
-        rest = b""
-        with ending_politely():
-            rest = await self._send_events(stream, ticket, begin)
-        await self.end_stream(rest)
-
-    async def _send_events(self, stream: OutgoingStream, ticket: int, begin: bytes) -> bytes:
-        """Send what there is and what comes; return what is to go out with the end of the response."""
-        chunk = begin
-        while True:
-            events = [chunk]
-            size = len(chunk)
-            while size < _CHUNK_BYTES and (event := stream.take(ticket)) is not None:
-                id, data = event
-                events.append(encode_event(data, id=id, event="message"))
-                size += len(events[-1])
-            chunk = b"".join(events)
-            if (stream.ended or stream.resting) and not len(stream):
-                return chunk
-            if chunk:
-                await self.more(chunk)
-            if not await stream.wait(ticket, self._limits.keep_alive_seconds):
-                return b""
-            idle = not len(stream) and not stream.ended and not stream.resting
-            chunk = encode_comment("keep-alive") if idle else b""
+        await self.send_stream(stream, ticket, begin, headers)
 
     def _primer(self, stream: OutgoingStream) -> bytes:
         """From its first byte on a stream can be resumed, and its client knows how soon."""
         return encode_event(b"", id=stream.start_id, retry=round(self._limits.reconnect_seconds * 1000))
-
-    def _watch(self, stream: OutgoingStream, ticket: int) -> None:
-        """From now on, stop reading the stream when the client disconnects."""
-        if self._watcher is None:
-            self._watcher = asyncio.get_running_loop().create_task(self._until_disconnected(stream, ticket))
-
-    async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
-        await self.disconnected()
-        stream.stop_reading(ticket)
 
 
 @coroutine

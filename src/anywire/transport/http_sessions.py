@@ -76,6 +76,11 @@ class HttpSessions:
     def _forget(self, session: HttpServerTransport) -> None:
         self._sessions.pop(session.id, None)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether new ones are taken."""
+        return self._open
+
     def open(self) -> None:
         """Take new sessions, again if there was an end before."""
         self._open = True

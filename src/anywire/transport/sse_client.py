@@ -34,6 +34,9 @@ __all__ = ("SseClientTransport", "old_server")
 class SseClientTransport:
     """A conversation over HTTP+SSE.  See `anywire.transport.contract.Transport`."""
 
+    #: Only conversations that open with a handshake are carried.
+    shakes_hands = True
+
     def __init__(
         self,
         url: str,

@@ -144,7 +144,7 @@ class SseListener:
             session.end(None)
         await asyncio.sleep(0)  # whoever served them hears of it now
 
-    def _reopen(self) -> None:
+    async def _reopen(self) -> None:
         self._open = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -264,6 +264,11 @@ def too_many_sessions() -> Reject:
     return reject(503, "too many sessions are in use; try again later")
 
 
+def not_now() -> Reject:
+    """The server is ending, or what it needs could not be set up."""
+    return reject(503, "the server cannot serve this now; try again later")
+
+
 def _no_session() -> Reject:
     return reject(400, "a session is needed: send initialize first, then its Mcp-Session-Id")
 

@@ -13,8 +13,9 @@ from typing import Final
 
 import msgspec
 
+from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.mirrored import Mirror, mirror_difference
-from anywire.protocol.http.server import VERSION_HEADER, Reject, reject
+from anywire.protocol.http.server import VERSION_HEADER, Head, Reject, check_guard, reject
 from anywire.protocol.modern import (
     STATELESS_REVISIONS,
     EnvelopeFault,
@@ -36,7 +37,7 @@ from anywire.wire.message import (
     create_error_response,
 )
 
-__all__ = ("StatelessFace", "check_call", "is_stateless", "refuse_handshake", "status_of")
+__all__ = ("StatelessFace", "check_call", "check_method", "is_stateless", "refuse_handshake", "status_of")
 
 # Errors whose HTTP status is specified; all others come with 200.
 _STATUSES: Final[Mapping[int, int]] = {
@@ -68,6 +69,14 @@ def is_stateless(version: str | None, message: Message | Batch | Fault) -> bool:
     if isinstance(message, Request) and claims_stateless(message.params):
         return True
     return version in STATELESS_REVISIONS and not isinstance(message, Batch | Fault)
+
+
+def check_method(head: Head, guard: Guard, face: StatelessFace) -> Reject | None:
+    """Refuse what is no POST, from clients of this era and where there is no other; None: it is not."""
+    if not face.alone and head.headers.get(VERSION_HEADER) not in STATELESS_REVISIONS:
+        return None
+    refused = check_guard(head, guard)
+    return refused or reject(405, f"method {head.method} is not served here", allow="POST")
 
 
 def check_call(headers: Mapping[str, str], message: Message, face: StatelessFace) -> Reject | None:
