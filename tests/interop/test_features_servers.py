@@ -1,4 +1,7 @@
-"""Each feature of the handshake era once: servers on the official SDKs, used by anywire's client."""
+"""Each feature of the protocol once: servers on the official SDKs, used by anywire's client, on both transports.
+
+In the handshake era with all of them, and in the stateless one (2026-07-28) with those that know it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from anywire.client.event import ElicitationCompleted, ListChanged, ResourceUpdated
 from anywire.protocol.types.content import (
@@ -22,14 +26,17 @@ from anywire.protocol.types.content import (
 from anywire.protocol.types.elicitation import ElicitUrlParams
 from anywire.protocol.types.icons import Icon
 from anywire.wire.codec import decode_value
-from tests.interop.features import ICON, PIXEL, ROOTS, SDKS, SOUND, TRANSPORTS, program
+from tests.interop.features import ICON, PIXEL, ROOTS, SDKS, SOUND, TRANSPORTS, Sdk, Transport, program
 from tests.interop.listening import free_port, listening
 from tests.interop.peers import SCRIPTS
-from tests.interop.using import Used, use
+from tests.interop.using import Era, Used, use
 
 pytestmark = pytest.mark.interop
 
-RUNS = [(sdk, transport) for transport in TRANSPORTS for sdk in SDKS]
+RUNS: list[tuple[Sdk, Transport, Era]] = [
+    *((sdk, transport, "legacy") for transport in TRANSPORTS for sdk in SDKS),
+    *((sdk, "stdio", "modern") for sdk in SDKS if sdk.endswith("2")),
+]
 DATA: dict[str, Any] = json.loads((SCRIPTS / "features.json").read_text(encoding="utf-8"))
 ICONS = [msgspec.convert(ICON, Icon)]
 
@@ -37,14 +44,14 @@ ICONS = [msgspec.convert(ICON, Icon)]
 @pytest.fixture(scope="module", params=RUNS, ids=["-".join(run) for run in RUNS])
 def used(request: pytest.FixtureRequest) -> Used:
     """One conversation of anywire's client with a server on an SDK."""
-    sdk, transport = request.param
-    server = [str(part) for part in program(sdk, "sdk_server", request)]
+    sdk, transport, era = request.param
+    server = [*(str(part) for part in program(sdk, "sdk_server", request)), era]
     if transport == "stdio":
-        return asyncio.run(use(sdk, server, "legacy"))
+        return asyncio.run(use(sdk, server, era))
     port = free_port()
     with listening([*server, str(port)], port):
         # The servers on the Python SDKs redirect to the same with a slash at its end.
-        return asyncio.run(use(sdk, f"http://127.0.0.1:{port}/mcp", "legacy"))
+        return asyncio.run(use(sdk, f"http://127.0.0.1:{port}/mcp", era))
 
 
 def as_json(value: Any) -> Any:
@@ -61,7 +68,7 @@ def test_the_server_introduces_itself(used: Used) -> None:
     """Name, website and icons arrive, and all that it can do."""
     revision, server = used["handshake"]
 
-    assert revision == server.protocol_version == "2025-11-25"
+    assert revision == server.protocol_version == ("2026-07-28" if used.stateless else "2025-11-25")
     info = server.server_info
     assert (info.name, info.version, info.website_url) == ("sdk-features", "3.2.1", "https://example.com/")
     assert (info.icons, server.instructions) == (ICONS, "Try é🙂 everything.")
@@ -119,7 +126,8 @@ def test_a_missing_resource_is_an_error_that_names_it(used: Used) -> None:
     """The TypeScript SDK 2.x sends -32602 also where the revision wants -32002."""
     error = used["missing"]
 
-    assert error.code == (-32602 if used.sdk == "typescript-2" else -32002)
+    code = -32602 if used.stateless or used.sdk == "typescript-2" else -32002
+    assert error.code == code
     assert json.loads(error.data) == {"uri": "memo://missing"}
 
 
@@ -218,10 +226,13 @@ def test_the_user_is_sent_to_an_address(used: Used) -> None:
     asked, answer, done = used["visit"]
 
     assert isinstance(asked, ElicitUrlParams)
-    assert (asked.url, asked.elicitation_id) == ("https://example.com/login?id=7", "visit-7")
+    assert asked.url == "https://example.com/login?id=7"
     assert answer == {"action": "accept"}
-    assert isinstance(done, ElicitationCompleted)
-    assert done.elicitation_id == "visit-7"
+    if used.stateless:
+        assert (asked.elicitation_id, done) == (UNSET, None)
+    else:
+        assert isinstance(done, ElicitationCompleted)
+        assert asked.elicitation_id == done.elicitation_id == "visit-7"
 
 
 def test_progress_arrives_with_total_and_message(used: Used) -> None:
@@ -239,7 +250,7 @@ def test_a_call_that_is_given_up_is_cancelled(used: Used) -> None:
 
 def test_either_side_answers_a_ping(used: Used) -> None:
     """The server's answer is waited for, ours is empty."""
-    assert used["pings"] == {}
+    assert used["pings"] == (None if used.stateless else {})
 
 
 def test_after_the_end_of_a_subscription_lists_are_still_told_of(used: Used) -> None:

@@ -30,6 +30,7 @@ class Used:
     """What the client saw, step by step, and what it was asked."""
 
     sdk: str
+    stateless: bool
     steps: dict[str, Any] = field(default_factory=dict[str, Any])
     failed: dict[str, BaseException] = field(default_factory=dict[str, BaseException])
 
@@ -74,7 +75,7 @@ class User:
 
 async def use(sdk: str, target: Sequence[str] | str, era: Era) -> Used:
     """Take all steps with a server."""
-    used, user = Used(sdk), User()
+    used, user = Used(sdk, era == "modern"), User()
     able = ClientCapabilities(sampling=SamplingCapability(tools={}))
     async with connect(
         target,
@@ -149,10 +150,10 @@ async def subscription(client: Client, user: User) -> Any:
         await client.call_tool("touch", {"uri": "memo://pixel"})
         await client.call_tool("touch", {"uri": "memo://today"})
         first = await _until(events, lambda event: isinstance(event, ResourceUpdated))
-    after = client.listen()
-    await client.call_tool("touch", {"uri": "memo://today"})
-    await client.call_tool("grow")  # so that something is told for certain
-    told = await _until(after, lambda event: isinstance(event, ListChanged))
+    async with client.listen() as after:
+        await client.call_tool("touch", {"uri": "memo://today"})
+        await client.call_tool("grow")  # so that something is told for certain
+        told = await _until(after, lambda event: isinstance(event, ListChanged))
     return first, told
 
 
@@ -235,6 +236,8 @@ async def visit(client: Client, user: User) -> Any:
     """The user visits an address, and is done."""
     async with client.listen() as events:
         answer = (await client.call_tool("visit")).structured["answer"]
+        if client.revision == "2026-07-28":
+            return user.take_asked(), answer, None
         done = await _until(events, lambda event: isinstance(event, ElicitationCompleted))
     return user.take_asked(), answer, done[-1]
 
@@ -261,8 +264,10 @@ async def cancel(client: Client, user: User) -> Any:
 
 @_step
 async def pings(client: Client, user: User) -> Any:
-    """A sign of life, either way."""
+    """A sign of life, either way where there are two."""
     await client.ping()
+    if client.revision == "2026-07-28":
+        return None
     return (await client.call_tool("ping_back")).structured["answer"]
 
 

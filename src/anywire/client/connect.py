@@ -18,6 +18,7 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from anywire.transport.http_calls import TokenHook
+    from anywire.transport.process import Command
 
 __all__ = ("Acceptor", "Target", "connect", "explain_silence", "http_transport")
 
@@ -91,14 +92,15 @@ def connect(
         return make(http_transport(target, headers, hook, limits), place=Place(target))
     argv = _words(target)
     from anywire.transport.process import Command
+
+    start = partial(_start, Command(argv, dict(env or {}), cwd, inherit_env), framing, limits)
+    return make(start(), place=Place((argv, cwd), start, explain_silence))
+
+
+def _start(command: Command, framing: Framing | None, limits: Limits) -> Transport:
     from anywire.transport.stdio_client import StdioClientTransport
 
-    command = Command(argv, dict(env or {}), cwd, inherit_env)
-
-    def start() -> Transport:
-        return StdioClientTransport(command, framing=framing, limits=limits)
-
-    return make(start(), place=Place((command.argv, command.cwd), start, explain_silence))
+    return StdioClientTransport(command, framing=framing, limits=limits)
 
 
 def explain_silence(transport: Transport) -> str:

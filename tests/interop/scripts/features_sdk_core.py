@@ -18,6 +18,9 @@ LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "e
 class Says(Protocol):
     """What an SDK lets a server say while it serves a call."""
 
+    #: The request is of the stateless era, where the SDK knows itself who wants to hear what.
+    stateless: bool
+
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Report progress on the call."""
         ...
@@ -61,7 +64,7 @@ class Features:
         if name in DATA["questions"]:
             question = DATA["questions"][name]
             answer = await says.ask(question["method"], question.get("params"))
-            if name == "visit":
+            if name == "visit" and not says.stateless:
                 await says.tell("notifications/elicitation/complete", {"elicitationId": "visit-7"})
             return {"content": [], "structuredContent": {"answer": answer}}
         return {"content": [{"type": "text", "text": await getattr(self, f"_{name}")(arguments, says)}]}
@@ -101,6 +104,6 @@ class Features:
         return "done"
 
     async def _touch(self, arguments: dict[str, Any], says: Says) -> str:
-        if arguments["uri"] in self.subscribed:
+        if says.stateless or arguments["uri"] in self.subscribed:
             await says.tell("notifications/resources/updated", {"uri": arguments["uri"]})
         return "touched"

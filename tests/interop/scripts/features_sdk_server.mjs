@@ -1,7 +1,8 @@
-// A server on the official TypeScript SDK that has each feature of the handshake era once.
+// A server on the official TypeScript SDK that has each feature of the protocol once.
 //
-// `features_sdk_server.mjs LINE FOLDER [PORT]`: LINE is 1 or 2, FOLDER holds `node_modules`; it serves
-// stdio, or Streamable HTTP at `/mcp`. What it offers stands in `features.json`.
+// `features_sdk_server.mjs LINE FOLDER ERA [PORT]`: LINE is 1 or 2, FOLDER holds `node_modules`, ERA is
+// `legacy` or, on 2.x, `modern`; it serves stdio, or Streamable HTTP at `/mcp`. What it offers stands in
+// `features.json`.
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -16,7 +17,7 @@ const CAPABILITIES = {
   completions: {},
   logging: {},
 };
-const [line, folder, port] = process.argv.slice(2);
+const [line, folder, era, port] = process.argv.slice(2);
 const load = loader(folder);
 
 // 1.x names handlers and results by schemas, 2.x by methods.
@@ -51,16 +52,17 @@ async function sdk1() {
       token: extra._meta?.progressToken,
       notify: (note) => extra.sendNotification(note),
       ask: (question) => extra.sendRequest(question, results[question.method]),
-      log: (params) => server.sendLoggingMessage(params, extra.sessionId),
+      log: (params, server) => server.sendLoggingMessage(params, extra.sessionId),
     }),
   };
 }
 
 async function sdk2() {
-  const { Server, ProtocolError } = await load("@modelcontextprotocol/server");
-  const { StdioServerTransport } = await load("@modelcontextprotocol/server/stdio");
-  const { NodeStreamableHTTPServerTransport } = await load("@modelcontextprotocol/node");
+  const { Server, ProtocolError, createMcpHandler, inputRequired } = await load("@modelcontextprotocol/server");
+  const { StdioServerTransport, serveStdio } = await load("@modelcontextprotocol/server/stdio");
+  const { NodeStreamableHTTPServerTransport, toNodeHandler } = await load("@modelcontextprotocol/node");
   return {
+    ...{ createMcpHandler, inputRequired, serveStdio, toNodeHandler },
     ...{ Server, StdioServerTransport, HttpTransport: NodeStreamableHTTPServerTransport, McpError: ProtocolError },
     kind: (method) => method,
     talk: ({ mcpReq }) => ({
@@ -69,14 +71,25 @@ async function sdk2() {
       notify: (note) => mcpReq.notify(note),
       ask: (question) => mcpReq.send(question),
       log: ({ level, data, logger }) => mcpReq.log(level, data, logger),
+      answers: mcpReq.inputResponses ?? {},
     }),
   };
 }
 
 const sdk = await (line === "1" ? sdk1 : sdk2)();
-const server = new sdk.Server(DATA.info, { capabilities: CAPABILITIES, instructions: DATA.instructions });
-const handle = (method, handler) =>
-  server.setRequestHandler(sdk.kind(method), (request, extra) => handler(request.params ?? {}, sdk.talk(extra)));
+const modern = era === "modern";
+const handlers = [];
+const handle = (method, handler) => handlers.push([method, handler]);
+// In the stateless era over HTTP, each request has a server of its own.
+function makeServer() {
+  const server = new sdk.Server(DATA.info, { capabilities: CAPABILITIES, instructions: DATA.instructions });
+  for (const [method, handler] of handlers)
+    server.setRequestHandler(sdk.kind(method), (request, extra) =>
+      handler(request.params ?? {}, sdk.talk(extra), server));
+  return server;
+}
+// Who tells those who listen, where it is not the server of the request.
+let notifier;
 
 const tools = [...DATA.tools];
 const subscribed = new Set();
@@ -91,9 +104,9 @@ const doing = {
     for (const step of [1, 2, 3]) await progress(talk, { progress: step, total: 3, message: `step ${step} é🙂` });
     return "counted to 3";
   },
-  tell: async (args, talk) => {
+  tell: async (args, talk, server) => {
     for (const level of ["debug", "warning", "error"])
-      await talk.log({ level, logger: "features", data: { text: `${level} é🙂` } });
+      await talk.log({ level, logger: "features", data: { text: `${level} é🙂` } }, server);
     return "told";
   },
   wait: async (args, talk) => {
@@ -107,24 +120,30 @@ const doing = {
     await givenUp;
     return `${cancelled}`;
   },
-  grow: async () => {
+  grow: async (args, talk, server) => {
     if (tools.at(-1) === DATA.grown) tools.pop();
     else tools.push(DATA.grown);
-    await server.sendToolListChanged();
-    await server.sendResourceListChanged();
-    await server.sendPromptListChanged();
+    await (notifier ? notifier.toolsChanged() : server.sendToolListChanged());
+    await (notifier ? notifier.resourcesChanged() : server.sendResourceListChanged());
+    await (notifier ? notifier.promptsChanged() : server.sendPromptListChanged());
     return "done";
   },
-  touch: async ({ uri }) => {
-    if (subscribed.has(uri)) await server.sendResourceUpdated({ uri });
+  touch: async ({ uri }, talk, server) => {
+    if (notifier) notifier.resourceUpdated(uri);
+    else if (modern || subscribed.has(uri)) await server.sendResourceUpdated({ uri });
     return "touched";
   },
 };
 
-handle("tools/call", async ({ name, arguments: args }, talk) => {
+handle("tools/call", async ({ name, arguments: args }, talk, server) => {
   if (DATA.results[name]) return DATA.results[name];
   const question = DATA.questions[name];
-  if (question === undefined) return { content: [{ type: "text", text: await doing[name](args, talk) }] };
+  if (question === undefined) return { content: [{ type: "text", text: await doing[name](args, talk, server) }] };
+  if (modern) {
+    if (talk.answers.it) return { content: [], structuredContent: { answer: talk.answers.it } };
+    const { elicitationId, ...params } = question.params ?? {};
+    return sdk.inputRequired({ inputRequests: { it: { method: question.method, params } }, requestState: "asked" });
+  }
   const answer = await talk.ask(question);
   if (name === "visit") await server.createElicitationCompletionNotifier("visit-7")();
   return { content: [], structuredContent: { answer } };
@@ -152,10 +171,17 @@ handle("completion/complete", ({ argument, context }) => {
   return { completion: { values: [value], total: 7, hasMore: true } };
 });
 
-if (port === undefined) {
-  await server.connect(new sdk.StdioServerTransport());
+let answer;
+if (modern && port !== undefined) {
+  const handler = sdk.createMcpHandler(makeServer);
+  notifier = handler.notify;
+  answer = sdk.toNodeHandler(handler);
+} else if (modern) {
+  sdk.serveStdio(makeServer);
 } else {
-  const transport = new sdk.HttpTransport({ sessionIdGenerator: randomUUID });
-  await server.connect(transport);
-  createServer((request, response) => transport.handleRequest(request, response)).listen(Number(port), "127.0.0.1");
+  const sessions = { sessionIdGenerator: randomUUID };
+  const transport = port === undefined ? new sdk.StdioServerTransport() : new sdk.HttpTransport(sessions);
+  await makeServer().connect(transport);
+  answer = (request, response) => transport.handleRequest(request, response);
 }
+if (port !== undefined) createServer(answer).listen(Number(port), "127.0.0.1");

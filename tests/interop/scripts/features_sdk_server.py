@@ -1,6 +1,7 @@
-"""A server on the official Python SDK, 1.x or 2.x, that has each feature of the handshake era once.
+"""A server on the official Python SDK, 1.x or 2.x, that has each feature of the protocol once.
 
-`features_sdk_server.py` serves stdio, `features_sdk_server.py PORT` Streamable HTTP at `/mcp`.
+`features_sdk_server.py ERA [PORT]` serves stdio, or Streamable HTTP at `/mcp`.  On 2.x it serves both
+eras, whichever is named.
 """
 
 # The SDKs are not where the types of this project are checked.
@@ -46,28 +47,53 @@ QUESTIONS = {
 }
 
 
+class InputWanted(Exception):
+    """The call needs an answer first."""
+
+
 class Talk:
     """What the server says in the course of a call."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, answers: dict[str, Any] | None = None) -> None:
         self.session = context.session
         self.id = context.request_id
-        self.token = context.meta and (context.meta.progressToken if OLD else context.meta["progress_token"])
+        self.meta = context.meta
+        self.answers = answers or {}
+        self.stateless = not OLD and context.protocol_version >= "2026"
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         """Report progress on the call."""
-        await self.session.send_progress_notification(
-            self.token, done, total=total, message=message, related_request_id=str(self.id)
-        )
+        if OLD:
+            token = self.meta.progressToken
+            await self.session.send_progress_notification(token, done, total, message, str(self.id))
+        else:
+            await self.session.report_progress(done, total, message)
 
     async def tell(self, method: str, params: dict[str, Any] | None = None) -> None:
         """Send a notification; log messages belong to the call."""
+        if self.stateless and method == "notifications/message":
+            await self.session.send_log_message(**(params or {}))
+            return
+        if self.stateless:
+            event = {
+                "tools": ToolsListChanged,
+                "prompts": PromptsListChanged,
+                "resources": ResourcesListChanged,
+            }
+            what = method.split("/")[1]
+            await bus.publish(event[what]() if params is None else ResourceUpdated(**params))
+            return
         note = NOTES[method].model_validate({"method": method, **({"params": params} if params else {})})
         related = self.id if method == "notifications/message" else None
         await self.session.send_notification(types.ServerNotification(note) if OLD else note, related)
 
     async def ask(self, method: str, params: dict[str, Any] | None) -> dict[str, Any]:
         """Ask the client; the raw answer."""
+        if self.stateless:
+            if "it" not in self.answers:
+                plain = {key: value for key, value in (params or {}).items() if key != "elicitationId"}
+                raise InputWanted({"method": method, **({"params": plain} if plain else {})})
+            return self.answers["it"].model_dump(mode="json", by_alias=True, exclude_none=True)
         kind, result_kind = QUESTIONS[method]
         if params is not None and "messages" in params and "tools" not in params:
             result_kind = types.CreateMessageResult
@@ -83,12 +109,12 @@ def page(kind: Any, items: list[Any], member: str, params: Any) -> Any:
     return kind.model_validate(features.page(items, member, params and params.cursor))
 
 
-def missing(uri: str) -> Exception:
+def missing(uri: str, revision: str = "") -> Exception:
     """There is no such resource."""
-    told = (NOT_FOUND, "Resource not found", {"uri": uri})
+    message, data = "Resource not found", {"uri": uri}
     if OLD:
-        return mcp.McpError(types.ErrorData(code=told[0], message=told[1], data=told[2]))
-    return mcp.MCPError(*told)
+        return mcp.McpError(types.ErrorData(code=NOT_FOUND, message=message, data=data))
+    return mcp.MCPError(types.INVALID_PARAMS if revision >= "2026" else NOT_FOUND, message, data)
 
 
 def server_1() -> Any:
@@ -156,13 +182,18 @@ def server_2() -> Any:
     """On 2.x: handlers as arguments."""
 
     async def call_tool(context: Any, params: Any) -> Any:
-        result = await features.call(params.name, params.arguments or {}, Talk(context))
+        talk = Talk(context, params.input_responses)
+        try:
+            result = await features.call(params.name, params.arguments or {}, talk)
+        except InputWanted as wanted:
+            asked = {"inputRequests": {"it": wanted.args[0]}, "requestState": "asked"}
+            return types.InputRequiredResult.model_validate({"resultType": "input_required", **asked})
         return types.CallToolResult.model_validate(result)
 
     async def read_resource(context: Any, params: Any) -> Any:
         each = DATA["contents"].get(params.uri)
         if each is None:
-            raise missing(params.uri)
+            raise missing(params.uri, context.protocol_version)
         return types.ReadResourceResult.model_validate({"contents": [each]})
 
     async def subscribe(context: Any, params: Any) -> Any:
@@ -211,6 +242,7 @@ def server_2() -> Any:
         on_get_prompt=get_prompt,
         on_completion=complete,
         on_set_logging_level=set_level,
+        on_subscriptions_listen=ListenHandler(bus),
     )
 
 
@@ -238,9 +270,20 @@ def serve_http(server: Any, port: int) -> None:
     uvicorn.run(app, port=port, log_level="warning")
 
 
+if not OLD:
+    from mcp.server.subscriptions import (
+        InMemorySubscriptionBus,
+        ListenHandler,
+        PromptsListChanged,
+        ResourcesListChanged,
+        ResourceUpdated,
+        ToolsListChanged,
+    )
+
+    bus = InMemorySubscriptionBus()
 served = server_1() if OLD else server_2()
 declare(served)
-if len(sys.argv) > 1:
-    serve_http(served, int(sys.argv[1]))
+if len(sys.argv) > 2:
+    serve_http(served, int(sys.argv[2]))
 else:
     anyio.run(serve_stdio, served)
