@@ -28,7 +28,8 @@ from anywire.protocol.http.server import (
     Reject,
     check_head,
     id_in_flight,
-    not_now,
+    not_serving,
+    not_set_up,
     read_post,
     too_many_sessions,
     unknown_event,
@@ -100,7 +101,8 @@ class HttpListener:
         self._serves = serves
         #: What is served of the stateless era; None: nothing.
         self.stateless = stateless
-        self._guard = guard or Guard.for_bind("127.0.0.1")
+        #: Who is let in.
+        self.guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
         self._life = life
         self._limits = limits
@@ -128,8 +130,8 @@ class HttpListener:
                 await self._life.enter()
             except Exception:  # noqa: BLE001 whoever asks is told that it is not served
                 _log.exception("what is served could not be set up")
-                return not_now()
-        return None if self.sessions.is_open else not_now()
+                return not_set_up()
+        return None if self.sessions.is_open else not_serving()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""
@@ -156,8 +158,8 @@ class HttpListener:
         """Decide what can be decided without the body."""
         if method != "POST":
             other = head_from(method, headers.items())
-            refused = None if self.stateless is None else check_method(other, self._guard, self.stateless)
-            return refused or check_head(other, self._guard)
+            refused = None if self.stateless is None else check_method(other, self.guard, self.stateless)
+            return refused or check_head(other, self.guard)
         telling = tuple(map(headers.get, _POST_HEADERS))
         known = self._heads.get(telling)
         if known is not None:
@@ -166,7 +168,7 @@ class HttpListener:
         head = [
             (name, value) for name, value in zip(_POST_HEADERS, telling, strict=True) if value is not None
         ]
-        verdict = check_head(head_from(method, head), self._guard)
+        verdict = check_head(head_from(method, head), self.guard)
         if isinstance(verdict, ReadBody) and sum(len(value) for _, value in head) <= _HEAD_BYTES:
             if len(self._heads) >= _HEADS:
                 self._heads.clear()

@@ -38,6 +38,11 @@ class HttpSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether new sessions are taken."""
+        return self._open
+
     def create(self) -> HttpServerTransport | None:
         """Make a session; None when there are too many and all of them are in use, or after the end."""
         if not self._open or (len(self._sessions) >= self._limits.sessions and not self._make_room()):
@@ -75,11 +80,6 @@ class HttpSessions:
 
     def _forget(self, session: HttpServerTransport) -> None:
         self._sessions.pop(session.id, None)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether new ones are taken."""
-        return self._open
 
     def open(self) -> None:
         """Take new sessions, again if there was an end before."""

@@ -48,6 +48,8 @@ __all__ = (
     "check_guard",
     "check_head",
     "id_in_flight",
+    "not_serving",
+    "not_set_up",
     "read_post",
     "reject",
     "too_large",
@@ -242,6 +244,11 @@ def too_large(limit: int) -> Reject:
     return reject(413, f"the body exceeds {limit} bytes; raise the limit with body_bytes")
 
 
+def not_set_up() -> Reject:
+    """What the server needs could not be set up; the next request tries again."""
+    return reject(503, "what this server needs could not be set up; try again later")
+
+
 def unknown_session() -> Reject:
     """The session that was named has ended, or never was: the client starts over."""
     return reject(404, "the session has ended; send initialize without Mcp-Session-Id")
@@ -264,9 +271,9 @@ def too_many_sessions() -> Reject:
     return reject(503, "too many sessions are in use; try again later")
 
 
-def not_now() -> Reject:
-    """The server is ending, or what it needs could not be set up."""
-    return reject(503, "the server cannot serve this now; try again later")
+def not_serving() -> Reject:
+    """The end has come: nothing is begun any more, however few there are."""
+    return reject(503, "this server has been closed and takes nothing more")
 
 
 def _no_session() -> Reject:
