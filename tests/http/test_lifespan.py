@@ -134,6 +134,20 @@ async def test_requests_that_come_first_share_it() -> None:
     assert program.told == ["up", "down"]
 
 
+async def test_who_waits_for_it_may_be_cancelled() -> None:
+    """As some middleware does with requests whose clients have gone; others wait as well."""
+    program = Program()
+    program.gate.clear()
+    first, second = (asyncio.ensure_future(program.app.admit()) for _ in range(2))
+    await until(lambda: program.told, "it is being set up")
+    first.cancel()
+    await asyncio.wait([first])
+    program.gate.set()
+    assert await second is None
+    await program.app.close()
+    assert program.told == ["up", "down"]
+
+
 async def test_a_process_hears_that_it_cannot_begin() -> None:
     """And why; nothing is left of the attempt."""
     program = Program()

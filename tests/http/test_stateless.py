@@ -356,6 +356,7 @@ async def test_a_subscriber_that_does_not_read_is_let_go() -> None:
         await write(deaf, here.caller, here.caller.message(1, "subscriptions/listen", wanted))
         await deaf.head()
         await until(lambda: here.server._sessions, "it is served")
+        (transport,) = here.server._sessions
 
         def told_enough() -> bool:
             for _ in range(50):
@@ -363,6 +364,7 @@ async def test_a_subscriber_that_does_not_read_is_let_go() -> None:
             return here.is_idle
 
         await until(told_enough, "it is let go")
+        assert getattr(transport, "stream").size == 0, "nothing is kept"  # noqa: B009 of this transport alone
         told = await deaf.messages()
         assert all("id" not in message for message in told), "it was not ended in order"
 

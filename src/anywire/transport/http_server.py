@@ -23,7 +23,8 @@ from anywire.protocol.http.server import (
     ReadBody,
     Reject,
     check_head,
-    not_now,
+    not_serving,
+    not_set_up,
     read_post,
 )
 from anywire.protocol.http.stateless import (
@@ -110,8 +111,8 @@ class HttpListener:
                 await self._life.enter()
             except Exception:  # noqa: BLE001 whoever asks is told that it is not served
                 _log.exception("what is served could not be set up")
-                return not_now()
-        return None if self.sessions.is_open else not_now()
+                return not_set_up()
+        return None if self.sessions.is_open else not_serving()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""

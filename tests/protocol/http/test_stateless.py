@@ -157,6 +157,10 @@ def test_headers_that_say_something_else_are_refused(given: dict[str, str]) -> N
         ({"region": None}, headers(mcp_param_region="eu")),
         ({"deep": {"count": 3}}, headers(mcp_param_count="4")),
         ({"deep": {"count": 3}}, headers(mcp_param_count="three")),
+        ({"deep": {"count": 30}}, headers(mcp_param_count="3_0")),
+        ({"deep": {"count": 3}}, headers(mcp_param_count="=?base64?2aM=?=")),
+        ({"deep": {"count": 3}}, headers(mcp_param_count="")),
+        ({"deep": {"count": 10**400}}, headers(mcp_param_count="1e400")),
         ({"deep": {"count": True}}, headers(mcp_param_count="True")),
     ],
 )

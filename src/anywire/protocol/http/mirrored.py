@@ -43,6 +43,7 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _PLAIN: Final = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?\Z")
 _SENTINEL: Final = re.compile(r"=\?base64\?(.*)\?=\Z", re.DOTALL)
 _LEGAL: Final = re.compile(r"[\x20-\x7e\t]*\Z")
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\Z")
 _MARK: Final = "x-mcp-header"
 _KINDS: Final = frozenset({"string", "integer", "boolean"})
 _SAFE_INTEGER: Final = 2**53 - 1
@@ -200,10 +201,7 @@ def _difference(header: str, told: str | None, value: object) -> str:
 
 
 def _is_number(text: str, value: int) -> bool:
-    try:
-        return float(text) == value
-    except (ValueError, OverflowError):
-        return False
+    return _NUMBER.match(text) is not None and float(text) == value
 
 
 def _spell(value: object) -> str | None:

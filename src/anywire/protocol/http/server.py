@@ -51,6 +51,7 @@ __all__ = (
     "id_in_flight",
     "naming",
     "not_serving",
+    "not_set_up",
     "read_post",
     "reject",
     "too_large",
@@ -271,6 +272,11 @@ def too_slow(seconds: float) -> Reject:
     return reject(408, f"nothing more of the body came for {seconds:g} s")
 
 
+def not_set_up() -> Reject:
+    """What the server needs could not be set up; the next request tries again."""
+    return reject(503, "what this server needs could not be set up; try again later")
+
+
 def unknown_session() -> Reject:
     """The session that was named has ended, or never was: the client starts over.
 
@@ -294,11 +300,6 @@ def id_in_flight(id: bytes) -> AnswerNow:
 def too_many_sessions() -> Reject:
     """There is no room for another session, and none that idles."""
     return reject(503, "too many sessions are in use; try again later")
-
-
-def not_now() -> Reject:
-    """The server is ending, or what it needs could not be set up."""
-    return reject(503, "the server cannot serve this now; try again later")
 
 
 def not_serving() -> Reject:
