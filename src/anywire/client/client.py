@@ -11,12 +11,14 @@ from msgspec import UNSET
 from anywire.client.completing import complete_params
 from anywire.client.greeting import NOWHERE, Place
 from anywire.client.listing import PROMPTS, RESOURCE_TEMPLATES, RESOURCES, TOOLS, Listing, read_all
+from anywire.client.mirroring import learn_mirrors
 from anywire.client.outputs import Outputs
 from anywire.client.result import PromptResult, ResourceResult, ToolResult
 from anywire.client.session import ClientSession
-from anywire.errors import ConfigError, RemoteProtocolError
+from anywire.errors import ConfigError, PeerError, RemoteProtocolError
 from anywire.protocol.features import Feature, has
 from anywire.protocol.types.completion import CompleteResult
+from anywire.protocol.types.error_data import McpErrorCode
 from anywire.protocol.types.reading import read
 from anywire.session.caller import OnProgress
 from anywire.wire.codec import encode_value
@@ -74,9 +76,16 @@ class Client(ClientSession):
         `timeout` is for each page.  From now on the structured results of these tools are checked
         against their output schemas, where `jsonschema-rs` is installed.
         """
-        tools = await self._list(TOOLS, timeout)
+        tools = self._callable(await self._list(TOOLS, timeout))
         self._outputs.learn(tools)
         return tools
+
+    def _callable(self, tools: list[Tool]) -> list[Tool]:
+        """Learn which arguments headers repeat; leave out a tool that marks what cannot be."""
+        mirrors = getattr(self._transport, "mirrors", None)
+        return (
+            tools if self._stateless is None or mirrors is None else learn_mirrors(tools, mirrors, self.name)
+        )
 
     async def call_tool(
         self,
@@ -92,7 +101,13 @@ class Client(ClientSession):
         surrogate pair as U+FFFD.
         """
         params = encode_value({"name": name, "arguments": arguments or {}})
-        raw = await self.request("tools/call", params, timeout=timeout, on_progress=on_progress)
+        try:
+            raw = await self.request("tools/call", params, timeout=timeout, on_progress=on_progress)
+        except PeerError as error:
+            if error.code != McpErrorCode.HeaderMismatch or self._stateless is None:
+                raise
+            await self.tools(timeout=timeout)  # what headers repeat was not known, or is different now
+            raw = await self.request("tools/call", params, timeout=timeout, on_progress=on_progress)
         try:
             result = ToolResult.from_raw(raw)
         except msgspec.MsgspecError as error:

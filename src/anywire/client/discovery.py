@@ -17,6 +17,7 @@ from anywire.errors import (
     DeadlineExceeded,
     HttpStatusError,
     PeerError,
+    RemoteProtocolError,
 )
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.modern import LATEST_STATELESS_REVISION, STATELESS_REVISIONS, write_envelope
@@ -32,7 +33,8 @@ __all__ = ("Discovered", "EraChoice", "Silent", "discover", "names_revisions")
 EraChoice: TypeAlias = Literal["auto", "legacy", "modern"]
 
 _DISCOVER: Final = "server/discover"
-_SUSPECT_STATUSES: Final = frozenset({400, 404, 405, 406, 415, 422})
+# What a server says to who may not come in, or not now.
+_NO_EVIDENCE: Final = frozenset({401, 403, 407, 408, 429})
 
 
 class Ask(Protocol):
@@ -71,10 +73,12 @@ async def discover(ask: Ask, client: ClientConversation, seconds: float) -> Disc
         return Silent(str(error), late=True)
     except PeerError as error:
         return Silent(str(error))
+    except RemoteProtocolError as error:
+        return Silent(str(error))
     except HttpStatusError as error:
-        if error.status in _SUSPECT_STATUSES:
-            return Silent(str(error))
-        raise
+        if error.status in _NO_EVIDENCE or error.status >= 500:
+            raise
+        return Silent(str(error))
     return _read(raw)
 
 

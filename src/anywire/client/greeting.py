@@ -74,19 +74,20 @@ class Greeting:
         """
         known = _verdicts.shakes_hands(self._key, _now()) or getattr(self._transport, "shakes_hands", False)
         if self._era == "legacy" or (self._era == "auto" and known):
-            return await self.shake_hands()
-        seconds = self._limits.connect_seconds if self._era == "modern" else self._limits.era_seconds
-        found = await self._discover(seconds)
+            return await self.shake_hands(asked=False)
+        # Over HTTP every request is answered; a pipe may lead to somebody who ignores what he does not know.
+        patient = self._era == "modern" or hasattr(self._transport, "mirrors")
+        found = await self._discover(self._limits.connect_seconds if patient else self._limits.era_seconds)
         if isinstance(found, Discovered):
             return found
         if self._era == "modern":
             raise ConnectFailed(f"{self._name} does not speak {LATEST_STATELESS_REVISION}: {found.reason}")
-        return await self.shake_hands(late=found.late)
+        return await self.shake_hands(asked=not found.late)
 
-    async def shake_hands(self, *, late: bool = False) -> Discovered | None:
+    async def shake_hands(self, *, asked: bool) -> Discovered | None:
         """Shake hands; a server that turns out to be of the other era is asked as such.
 
-        `late` says that it may have been too slow to be asked, so that this is no lasting verdict.
+        `asked` says that it was asked for its era and had the time to answer, so that this is a verdict.
         """
         try:
             await self._initialize()
@@ -98,7 +99,7 @@ class Greeting:
             if isinstance(found, Discovered):
                 return found
             raise
-        if not late:
+        if asked:
             _verdicts.learn(self._key, _now())
         return None
 

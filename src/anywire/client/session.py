@@ -157,7 +157,7 @@ class ClientSession:
             if self._place.again is None or self._era != "auto" or not greeting.asking or self._closing:
                 raise
             await self._start_again(self._place.again())
-            found = await self._greeting().shake_hands()
+            found = await self._greeting().shake_hands(asked=True)
         if found is not None:
             await self._speak_stateless(found)
 

@@ -41,6 +41,7 @@ __all__ = (
     "Envelope",
     "EnvelopeFault",
     "ResultFrame",
+    "claimed_revision",
     "claims_stateless",
     "code_of",
     "discover_result",
@@ -90,6 +91,14 @@ def claims_stateless(params: bytes | None) -> bool:
     if params is None or not (_VERSION_KEY in params or _ESCAPED_VERSION_KEY in params):
         return False
     return get_member(get_member(params, "_meta") or b"", PROTOCOL_VERSION_KEY) is not None
+
+
+def claimed_revision(params: bytes | None) -> str | None:
+    """Return the revision that a request names; None where it names none."""
+    if not claims_stateless(params):
+        return None
+    envelope = read_envelope(params)
+    return envelope.revision if isinstance(envelope, Envelope) else None
 
 
 def read_envelope(params: bytes | None) -> Envelope | EnvelopeFault:

@@ -120,21 +120,28 @@ class HttpCalls:
         session: HttpSession = NO_SESSION,
         last_event_id: str = "",
         url: str | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> AbstractAsyncContextManager[tuple[HttpResponse, Reading]]:
-        """Send a request, following redirects on the same origin; `url` is another than the usual one."""
-        url = url or self.url
-        return _Call(self, method, purpose, body, session=session, last_event_id=last_event_id, url=url)
+        """Send a request, following redirects on the same origin.
 
-    async def headers_of(self, purpose: Purpose, session: HttpSession, last_event_id: str) -> dict[str, str]:
+        `url` is another than the usual one, `more` are headers of this request alone.
+        """
+        call = _Call(self, method, purpose, body, session=session, last_event_id=last_event_id, more=more)
+        call.url = url or self.url
+        return call
+
+    async def headers_of(
+        self, purpose: Purpose, session: HttpSession, last_event_id: str, more: Mapping[str, str] | None
+    ) -> dict[str, str]:
         """Return all headers of a request; those of requests in one session are mostly the same."""
-        usual = purpose is Purpose.REQUEST and self.hook is None
+        usual = purpose is Purpose.REQUEST and self.hook is None and more is None
         if usual and self._usual is not None and self._usual[0] is session:
             return self._usual[1]
         given: Mapping[str, str] = {} if self.hook is None else await self._ask_hook(self.hook)
         protocol = request_headers(
             purpose, session_id=session.id, revision=session.revision, last_event_id=last_event_id
         )
-        headers = merge_headers(self.headers, given, protocol)
+        headers = merge_headers(self.headers, given, protocol, more or {})
         if usual:
             self._usual = session, headers
         return headers
@@ -215,7 +222,7 @@ class _Call:
         *,
         session: HttpSession,
         last_event_id: str,
-        url: str,
+        more: Mapping[str, str] | None,
     ) -> None:
         self._calls = calls
         self._method = method
@@ -223,12 +230,14 @@ class _Call:
         self._body = body
         self._session = session
         self._last_event_id = last_event_id
-        self._url = url
+        self._more = more
+        #: Where it goes.
+        self.url = calls.url
 
     async def __aenter__(self) -> tuple[HttpResponse, Reading]:
         exchange, purpose, session = self._calls.exchange, self._purpose, self._session
-        headers = await self._calls.headers_of(purpose, session, self._last_event_id)
-        url, followed = self._url, 0
+        headers = await self._calls.headers_of(purpose, session, self._last_event_id, self._more)
+        url, followed = self.url, 0
         while True:
             self._open = exchange.open(self._method, url, headers, self._body)
             response = await self._open.__aenter__()

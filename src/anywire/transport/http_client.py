@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -25,6 +25,8 @@ from anywire.errors import (
     RemoteProtocolError,
     TransportClosed,
 )
+from anywire.protocol.http.mirrored import Mirror, stateless_headers
+from anywire.protocol.modern import claimed_revision
 from anywire.protocol.retry import is_read_only
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.http_calls import HttpCalls, HttpSession, TokenHook
@@ -72,9 +74,6 @@ class HttpClientTransport:
     Requests and replies travel on connections of their own, so only notifications keep their order.
     """
 
-    #: Only conversations that open with a handshake are carried.
-    shakes_hands = True
-
     def __init__(
         self,
         url: str,
@@ -97,7 +96,10 @@ class HttpClientTransport:
         )
         self._handshake.opened = self._reopened
         self._handshake.given_up = self._lost_for_good
+        #: The arguments that headers repeat, by the name of the tool; for requests without a session.
+        self.mirrors: dict[str, Sequence[Mirror]] = {}
         self._asked: dict[bytes, asyncio.Task[None]] = {}
+        self._alone: set[bytes] = set()
         self._expected: dict[bytes, Expected] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._order = Order(limits.probe_seconds)
@@ -137,6 +139,9 @@ class HttpClientTransport:
         `failed` is told what cannot be answered any more, or could not be delivered.
         """
         refuse_when_closed(self.closed, self.name, self._reason)
+        cancelled = read_cancel(message) if isinstance(message, Notification) else None
+        if cancelled is not None and cancelled.key in self._alone:
+            return self._hang_up(cancelled.key)
         turn = self._order.turn(message)
         task = asyncio.get_running_loop().create_task(self._send_in_turn(turn, message, failed))
         self._order.enter(message, task)
@@ -147,9 +152,14 @@ class HttpClientTransport:
             return task
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
-        cancelled = read_cancel(message) if isinstance(message, Notification) else None
         if cancelled is not None and (abandoned := self._asked.get(cancelled.key)) is not None:
             abandoned.cancel()
+        return task
+
+    def _hang_up(self, key: bytes) -> asyncio.Task[None]:
+        """Cancel a request that stands for itself: the end of its connection says so."""
+        task = self._asked[key]
+        task.cancel()
         return task
 
     async def _send_in_turn(self, turn: Turn, message: Message | Batch, failed: _Failed) -> None:
@@ -184,7 +194,10 @@ class HttpClientTransport:
         key = id_key(request.id)
         self._expected[key] = expected
         try:
-            if request.method == "initialize":
+            revision = claimed_revision(request.params)
+            if revision is not None:
+                await self._ask_alone(request, expected, revision)
+            elif request.method == "initialize":
                 await self._handshake.open(request, expected)
             else:
                 await self._send_request(request, expected, again=is_read_only(request.method))
@@ -199,6 +212,19 @@ class HttpClientTransport:
         finally:
             if self._expected.get(key) is expected:
                 del self._expected[key]
+
+    async def _ask_alone(self, request: Request, expected: Expected, revision: str) -> None:
+        """Send a request that stands for itself: it names its revision and belongs to no session."""
+        headers = stateless_headers(request.method, request.params, revision, self.mirrors)
+        send = partial(self._asker.ask_alone, expected, encode(request), headers)
+        key = id_key(request.id)
+        self._alone.add(key)
+        try:
+            async with self._places:
+                again, seconds = is_read_only(request.method), self._limits.connect_seconds
+                await persist(send, again=again, seconds=seconds)
+        finally:
+            self._alone.discard(key)
 
     async def _ask_all(self, batch: Batch, failed: _Failed) -> None:
         requests = [item for item in batch.items if isinstance(item, Request)]

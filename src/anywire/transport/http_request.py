@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -177,6 +177,23 @@ class Asker:
                 await self._read_json(response, expected)
             elif reading is Reading.STREAM:
                 await self._read_replies(response, expected, session)
+            else:
+                await self._read_failure(response, expected)
+            return True
+
+    async def ask_alone(self, expected: Expected, body: bytes, headers: Mapping[str, str]) -> bool:
+        """Send a request that stands for itself; a stream that is lost is not taken up again.  True.
+
+        Raises as `ask` does.
+        """
+        async with self._calls.open("POST", Purpose.REQUEST, body, more=headers) as (response, reading):
+            if reading is Reading.JSON:
+                await self._read_json(response, expected)
+            elif reading is Reading.STREAM:
+                decoder = EventStreamDecoder(self._limits)
+                cut = await self._read_events(response, decoder, expected, until=lambda: expected.complete)
+                if not expected.complete:
+                    raise self._lost("the stream ended without the reply", cut)
             else:
                 await self._read_failure(response, expected)
             return True

@@ -31,8 +31,10 @@ __all__ = (
     "mirror_difference",
     "mirrored_headers",
     "read_mirrors",
+    "stateless_headers",
 )
 
+VERSION_HEADER: Final = "MCP-Protocol-Version"
 METHOD_HEADER: Final = "mcp-method"
 NAME_HEADER: Final = "mcp-name"
 PARAM_PREFIX: Final = "mcp-param-"
@@ -162,6 +164,21 @@ def mirrored_headers(
         if text is not None:
             headers.append((mirror.header, encode_mirrored(text)))
     return headers
+
+
+def stateless_headers(
+    method: str, params: bytes | None, revision: str, mirrors: Mapping[str, Sequence[Mirror]]
+) -> dict[str, str]:
+    """Return all that goes with a request of the stateless era; `mirrors` are those of each tool by name."""
+    name = _named(method, params) if method == "tools/call" else None
+    known = mirrors.get(name, ()) if name is not None else ()
+    headers = {VERSION_HEADER: revision}
+    headers.update((_spelling(header), value) for header, value in mirrored_headers(method, params, known))
+    return headers
+
+
+def _spelling(header: str) -> str:
+    return "-".join(part.capitalize() for part in header.split("-"))
 
 
 def mirror_difference(
