@@ -253,7 +253,7 @@ def house() -> str:
 def folder(path: Path, depth: int) -> Iterator[str]:
     """Draw a package: its own sentence, its modules, its packages."""
     init = path / "__init__.py"
-    yield f"{'  ' * depth}{path.name + '/':{26 - 2 * depth}}{said_by(init) if init.exists() else ''}".rstrip()
+    yield f"{'  ' * depth}{path.name + '/':{28 - 2 * depth}}{said_by(init) if init.exists() else ''}".rstrip()
     yield from drawn(sorted(each for each in path.glob("*.py") if each != init), depth + 1)
     for each in sorted(path.iterdir()):
         if each.is_dir() and any(each.rglob("*.py")):
@@ -263,7 +263,7 @@ def folder(path: Path, depth: int) -> Iterator[str]:
 def drawn(paths: Iterable[Path], depth: int) -> Iterator[str]:
     """Draw modules."""
     for path in paths:
-        yield f"{'  ' * depth}{path.name:{26 - 2 * depth}}{said_by(path)}".rstrip()
+        yield f"{'  ' * depth}{path.name:{28 - 2 * depth}}{said_by(path)}".rstrip()
 
 
 def said_by(path: Path) -> str:

@@ -185,7 +185,7 @@ async def test_a_server_that_refuses_what_is_set_anew_is_not_asked_for_ever(
 
     async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
         await client.set_log_level("error")
-        with pytest.raises(AnywireError, match="new session was refused"):
+        with pytest.raises(AnywireError, match="does not know the session that it has just given"):
             await client.request("tools/list")
         subscriptions = client._subscriptions
         assert isinstance(subscriptions, Subscriptions)

@@ -293,7 +293,7 @@ async def test_a_server_that_takes_neither_is_told_as_what_it_said_first() -> No
 
     async with crooked(quirk) as server:
         with pytest.raises(HttpStatusError, match=r"404.*no POST here"):
-            await connect(server.url, limits=QUICK).open()
+            await connect(server.url, limits=QUICK, era="legacy").open()
 
     assert [each.method for each in server.seen] == ["POST", "GET"]
 

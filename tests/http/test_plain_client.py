@@ -17,7 +17,7 @@ from anywire.errors import (
     RemoteProtocolError,
     TransportClosed,
 )
-from anywire.transport.http_client import MAX_SSE_BYTES, StreamableHttpClient, StreamableHttpOptions
+from anywire.transport.http_plain import MAX_SSE_BYTES, StreamableHttpClient, StreamableHttpOptions
 from tests.http.crooked import JSON, Asked, Crooked, Out, Quirk, crooked, event, honest, note, reply
 from tests.http.raw import ask, call, initialize, text_of
 from tests.http.raw import note as notification

@@ -60,6 +60,13 @@ def add_target_options(parser: argparse.ArgumentParser, waiting: str, document: 
     add_timeout(parser, waiting)
     add_child_options(parser)
     add_header_options(parser)
+    parser.add_argument(
+        "--era",
+        choices=("auto", "legacy", "modern"),
+        default="auto",
+        help="how the server is spoken to: with a handshake (legacy, 2024-11-05 to 2025-11-25), stateless "
+        "(modern, 2026-07-28), or as it turns out to want (auto, the default)",
+    )
     add_verbose(parser, "pass the server's stderr on")
 
 
@@ -105,8 +112,8 @@ def _tell_log(status: Status, keyboard: int) -> ClientOptions:
     return {"on_log": status.log}
 
 
-def _options(said: ClientOptions, limits: Limits) -> ClientOptions:
-    return {**said, "limits": limits}
+def _options(said: ClientOptions, options: argparse.Namespace, limits: Limits) -> ClientOptions:
+    return {**said, "limits": limits, "era": options.era}
 
 
 def _converse_with_child(
@@ -131,7 +138,7 @@ def _converse_with_child(
                 )
 
             place = Place((command.argv, command.cwd), start, explain_silence)
-            client = Client(start(), place=place, **_options(saying(status, 0), limits))
+            client = Client(start(), place=place, **_options(saying(status, 0), options, limits))
             async with _open(client) as opened:
                 await work(opened, output, status)
 
@@ -154,7 +161,7 @@ def _converse_over_http(
     with Status(verbose=options.verbose) as status:
 
         async def call_url() -> None:
-            client = connect(options.target, headers=headers, **_options(saying(status, 0), limits))
+            client = connect(options.target, headers=headers, **_options(saying(status, 0), options, limits))
             async with _open(client) as opened:
                 await work(opened, output, status)
 
@@ -183,7 +190,7 @@ def _converse_in_memory(
             server = load_server(target)
 
             async def call_server() -> None:
-                client = connect(server, **_options(saying(status, claim.read_fd), limits))
+                client = connect(server, **_options(saying(status, claim.read_fd), options, limits))
                 async with _open(client) as opened:
                     await work(opened, output, status)
 

@@ -14,21 +14,17 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-import msgspec
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from anywire.errors import (
     AnywireError,
     HttpStatusError,
-    LocalProtocolError,
-    RemoteProtocolError,
     TransportClosed,
 )
 from anywire.protocol.http.mirrored import Mirror, stateless_headers
 from anywire.protocol.modern import claimed_revision
 from anywire.protocol.retry import is_read_only
-from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
 from anywire.transport.http_calls import HttpCalls, HttpSession, TokenHook
 from anywire.transport.http_exchange import AiohttpExchange, Exchange
 from anywire.transport.http_handshake import INITIALIZED, Handshake
@@ -36,7 +32,7 @@ from anywire.transport.http_listening import GeneralStream
 from anywire.transport.http_order import Order, Turn
 from anywire.transport.http_request import Asker, Expected
 from anywire.transport.persist import persist
-from anywire.wire.codec import decode, encode
+from anywire.wire.codec import encode
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
     Batch,
@@ -49,16 +45,12 @@ from anywire.wire.message import (
     id_key,
 )
 from anywire.wire.peer import read_cancel
-from anywire.wire.value import decode_value, encode_value
 
 if TYPE_CHECKING:
     from anywire.transport.sse_client import SseClientTransport
 
-__all__ = ("MAX_SSE_BYTES", "HttpClientTransport", "StreamableHttpClient", "StreamableHttpOptions")
+__all__ = ("HttpClientTransport",)
 
-#: The most that one event or one JSON body may hold for `StreamableHttpClient`; a longer one is
-#: reported and skipped.
-MAX_SSE_BYTES: Final = 10 * 1024 * 1024
 
 _GOODBYE_SECONDS: Final = 2.0
 
@@ -361,64 +353,3 @@ class HttpClientTransport:
             call_back(self.callbacks.on_close, self._reason)
         else:
             await self._old.close()  # which says that it is closed
-
-
-class StreamableHttpOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a `StreamableHttpClient` needs.
-
-    `on_frame` gets every message of the server as plain JSON data, from whichever stream it comes;
-    `on_error` what goes wrong with the general stream, and what cannot be read.
-    """
-
-    url: str
-    on_frame: Callable[[Any], None]
-    headers: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
-    on_error: Callable[[Exception], None] = ignore
-
-
-class StreamableHttpClient:
-    """Streamable HTTP for programs that speak plain JSON objects and match replies by themselves.
-
-    A small face on `HttpClientTransport`: the session id and the protocol version go on every later
-    request by themselves, the general stream is opened when the handshake is done.
-    """
-
-    def __init__(self, options: StreamableHttpOptions) -> None:
-        self._options = options
-        limits = DEFAULT_LIMITS.replace(message_bytes=MAX_SSE_BYTES)
-        self._transport = HttpClientTransport(options.url, headers=options.headers, limits=limits)
-        callbacks = self._transport.callbacks
-        callbacks.on_message = self._frame
-        callbacks.on_error = self._error
-        self._started = False
-
-    async def send(self, frame: Mapping[str, Any]) -> None:
-        """POST one frame; returns when everything that the server answers to it has been received.
-
-        Raises an `AnywireError` when the server refuses it or cannot be reached, `TransportClosed`
-        after `stop()`.
-        """
-        if not self._started:
-            self._started = True
-            await self._transport.start()
-        message = decode(encode_value(frame))
-        if isinstance(message, Fault):
-            raise LocalProtocolError(message.reason)
-        failures: list[AnywireError] = []
-        await asyncio.shield(self._transport.begin(message, lambda _, error: failures.append(error)))
-        if failures:
-            raise failures[0]
-
-    async def stop(self) -> None:
-        """End the streams and the session; later sends are refused.  Idempotent."""
-        await self._transport.close()
-
-    def _frame(self, message: Message | Batch) -> None:
-        for item in message.items if isinstance(message, Batch) else (message,):
-            if isinstance(item, Fault):
-                self._error(item)
-            else:
-                self._options.on_frame(decode_value(encode(item), object))
-
-    def _error(self, error: Fault | AnywireError) -> None:
-        self._options.on_error(RemoteProtocolError(error.reason) if isinstance(error, Fault) else error)
