@@ -144,8 +144,8 @@ def test_a_server_on_http_tells_over_its_stream(tmp_path: Path) -> None:
     assert process.returncode == 130
 
 
-def test_it_is_quiet_about_a_closed_stdout() -> None:
-    """Nobody wants to read: that is no failure."""
+def test_it_does_not_begin_with_a_closed_stdout() -> None:
+    """What is told could be shown to nobody."""
     process = subprocess.run(
         [
             "sh",
@@ -160,4 +160,4 @@ def test_it_is_quiet_about_a_closed_stdout() -> None:
         env={**os.environ, "PYTHONUTF8": "1"},
     )
 
-    assert (process.returncode, process.stdout) == (0, b"")
+    assert (process.returncode, process.stdout) == (1, b"")

@@ -20,7 +20,7 @@ from tests.cli.commands import ROOT, SERVERS, server
 from tests.interop.processes import watch
 
 #: Servers that do everything right.
-HEALTHY = ("healthy", "toolbox")
+HEALTHY = ("gallery", "healthy", "toolbox")
 #: Checks that no server of the folder fails: their test is elsewhere on this page.
 ELSEWHERE = {"not-started", "slow-start", "very-slow-start"}
 FAULTS = sorted(path.stem for path in SERVERS.glob("*.py") if path.stem not in HEALTHY)

@@ -15,6 +15,7 @@ from anywire.errors import (
     SessionError,
     TransportClosed,
 )
+from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.testing import ScriptedPeer, in_virtual_time, scripted_peer
 from anywire.wire.limits import DEFAULT_LIMITS
@@ -56,7 +57,7 @@ async def test_a_server_of_this_process_is_reached_by_its_object() -> None:
     async with connect(shop()) as client:
         assert (client.server.server_info.name, client.server.server_info.version) == ("shop", "2")
         assert client.server.instructions == "Ask for tea."
-        assert client.revision == MCP_LATEST_PROTOCOL_VERSION
+        assert client.revision == LATEST_STATELESS_REVISION
         assert [tool.name for tool in await client.tools()] == ["price", "fails"]
         assert (await client.call_tool("price", {"item": "tea"})).text == "tea: 3"
         await client.ping()
@@ -70,7 +71,7 @@ async def test_a_client_calls_tools_over_each_wire(wire: str) -> None:
     server = shop()
     client_end, server_end, _ = WIRES[wire](DEFAULT_LIMITS)
     serving = asyncio.ensure_future(server.serve(server_end))
-    async with connect(client_end, on_log=logged.append) as client:
+    async with connect(client_end, on_log=logged.append, era="legacy") as client:
         tools = await client.tools()
         answer = await client.call_tool(
             "price",
