@@ -15,6 +15,7 @@ from anywire.client.event import ListChanged, LogMessage, ResourceUpdated
 from anywire.errors import CapabilityMissing, PeerError, Refusal
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
+from anywire.protocol.types.elicitation import ElicitFormParams, ElicitUrlParams
 from anywire.protocol.types.sampling import CreateMessageParams
 from anywire.transport.contract import Transport
 from anywire.transport.http_client import HttpClientTransport
@@ -60,7 +61,8 @@ class Desk:
     async def many(self, context: Context) -> str:
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(context.elicit(str(n), Trip)) for n in range(5)]
-        return ", ".join(task.result().content.city for task in asked if task.result().content is not None)
+        trips = [task.result().content for task in asked]
+        return ", ".join(trip.city for trip in trips if trip is not None)
 
     async def wait(self) -> str:
         try:
@@ -121,11 +123,15 @@ async def meeting(desk: Desk, way: str, era: Any, **options: Any) -> AsyncGenera
             await serving
 
 
-ANSWERS: dict[str, Any] = {
-    "on_elicit": lambda form: {"city": form.message},
-    "on_sample": lambda params: f"Because of {params.max_tokens}.",
-    "roots": ["file:///work"],
-}
+def fill_in(form: ElicitFormParams | ElicitUrlParams) -> dict[str, Any]:
+    return {"city": form.message}
+
+
+def think(params: CreateMessageParams) -> str:
+    return f"Because of {params.max_tokens}."
+
+
+ANSWERS: dict[str, Any] = {"on_elicit": fill_in, "on_sample": think, "roots": ["file:///work"]}
 
 
 @over_each_way
@@ -209,8 +215,12 @@ async def test_progress_and_log_messages_come_before_the_answer(way: str, era: s
     """To who asked for them."""
     reported: list[Any] = []
     logged: list[Any] = []
+
+    def report(progress: float, total: float | None, message: str | None) -> None:
+        reported.append((progress, total, message))
+
     async with meeting(Desk(), way, era, on_log=logged.append) as client:
-        said = await client.call_tool("say", on_progress=lambda *report: reported.append(report))
+        said = await client.call_tool("say", on_progress=report)
         assert said.text == "said"
         assert reported == [(1.0, 2.0, "half")]
         assert [each["level"] for each in logged] == ["warning"]

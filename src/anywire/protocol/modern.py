@@ -59,7 +59,8 @@ LATEST_STATELESS_REVISION: Final = STATELESS_REVISIONS[0]
 
 _VERSION_KEY: Final = PROTOCOL_VERSION_KEY.encode()
 # As PHP writes it.
-_ESCAPED_VERSION_KEY: Final = _VERSION_KEY.replace(b"/", rb"\/")
+#: What a key that names a revision ends with, however its slash is written.
+_SIGN: Final = b"/protocolVersion"
 # Codes of the handshake era that this one must not emit, and what stands in their place.
 _CODES: Final = {int(McpErrorCode.ResourceNotFound): int(JsonRpcErrorCode.InvalidParams)}
 
@@ -88,7 +89,7 @@ class _Meta(msgspec.Struct):
 
 def claims_stateless(params: bytes | None) -> bool:
     """Say whether a request belongs to this era: its `_meta` names a revision, whichever."""
-    if params is None or not (_VERSION_KEY in params or _ESCAPED_VERSION_KEY in params):
+    if params is None or _SIGN not in params:
         return False
     return get_member(get_member(params, "_meta") or b"", PROTOCOL_VERSION_KEY) is not None
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from anywire.errors import LimitExceeded
-from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.server.context import Context
 from anywire.server.exchange import Exchange
 from anywire.server.handler import How, Served
@@ -40,12 +39,11 @@ async def _run(
     exchange: Exchange, served: Served, arguments: Any, required: InputRequired | None = None
 ) -> None:
     """Run a handler that waits or blocks, again after each round of input that it wants first."""
+    handler = served.handler
     try:
-        while True:
-            if required is not None and not await _answered(exchange, required):
-                return
-            if served.handler.how is How.TASK:
-                output = await served.handler.call(arguments, lambda: Context(exchange))
+        while required is None or await _answered(exchange, required):
+            if handler.how is How.TASK:
+                output = await handler.call(arguments, lambda: Context(exchange))
             else:
                 output = await _in_thread(exchange, served, arguments)
             if type(output) is not InputRequired:
@@ -73,8 +71,10 @@ async def _in_thread(exchange: Exchange, served: Served, arguments: Any) -> Any:
 
 
 def _finish(exchange: Exchange, served: Served, output: Any) -> None:
-    result = served.encode(output, exchange.terms.revision or MCP_LATEST_PROTOCOL_VERSION)
-    exchange.session.running.forget(exchange)
+    result = served.encode(output, exchange.terms)
+    exchange.done = True
+    if exchange.listed:
+        exchange.session.running.forget(exchange)
     if not exchange.cancelled:  # its id may be in use again
         exchange.reply(result)
 

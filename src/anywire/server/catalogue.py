@@ -57,6 +57,8 @@ class Catalogue:
         self._page_size = page_size
         self._on_changed = on_changed
         self._tools: dict[str, RegisteredTool] = {}
+        #: The tools by name.
+        self.tools: Mapping[str, RegisteredTool] = self._tools
         self._resources: dict[str, RegisteredResource] = {}
         self._templates: dict[str, RegisteredTemplate] = {}
         self._prompts: dict[str, RegisteredPrompt] = {}
@@ -75,11 +77,6 @@ class Catalogue:
             o.value: len(table) for o, table in self._tables.items() if table
         }
         return ", ".join(f"{count} {kind}" for kind, count in counts.items())
-
-    @property
-    def tools(self) -> Mapping[str, RegisteredTool]:
-        """The tools by name."""
-        return self._tools
 
     @property
     def prompts(self) -> Mapping[str, RegisteredPrompt]:

@@ -12,6 +12,7 @@ import msgspec
 
 from anywire.errors import ConfigError
 from anywire.protocol.types.completion import MAX_COMPLETION_VALUES, CompleteResult, Completion
+from anywire.server.exchange import Terms
 from anywire.server.handler import Handler, make_handler
 from anywire.wire.codec import encode_value
 
@@ -35,7 +36,7 @@ class RegisteredCompletion(msgspec.Struct, frozen=True):
         taken = zip(self.handler.signature.fields, (value, given), strict=False)
         return _Arguments(dict(taken))
 
-    def encode(self, output: Any, revision: str | None) -> bytes:
+    def encode(self, output: Any, terms: Terms) -> bytes:
         """Write the values, at most 100 of them, as a raw result."""
         return encode_completion(output)
 

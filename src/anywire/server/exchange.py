@@ -17,7 +17,7 @@ from anywire.session.caller import Caller
 from anywire.transport.contract import Detachable, Transport
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.limits import Limits
-from anywire.wire.message import Notification, Request, id_key
+from anywire.wire.message import Notification, Request
 
 if TYPE_CHECKING:
     from anywire.server.question import InputRequired
@@ -105,69 +105,47 @@ class Exchange:
     Nothing is sent for it after its answer, or once it has been cancelled.
     """
 
-    __slots__ = (
-        "_asking",
-        "_meta",
-        "_session",
-        "_token",
-        "answers",
-        "cancel_reason",
-        "cancelled",
-        "done",
-        "fresh_seconds",
-        "id",
-        "key",
-        "method",
-        "params",
-        "round_state",
-        "rounds",
-        "task",
-    )
+    # What most requests never change, so that one that is answered at once costs little.
+    #: The client has withdrawn the request ...
+    cancelled: bool = False
+    #: ... and this is why.
+    cancel_reason: str = ""
+    #: The answer has been sent.
+    done: bool = False
+    #: It stands in the table of what is being served.
+    listed: bool = False
+    #: ... under this key, made of its id.
+    key: bytes = b""
+    #: How long a client may keep the result, where results say so.
+    fresh_seconds: float = 0.0
+    #: The task that serves it, None while it runs in place.
+    task: asyncio.Task[None] | None = None
+    #: What the client answered to an `InputRequired`, raw results by key; None before.
+    answers: dict[str, bytes] | None = None
+    #: How often input was asked for so.
+    rounds: int = 0
+    #: The state that came with it.
+    round_state: Any = None
+    _meta: bytes | None = None
+    _token: bytes | UnsetType | None = UNSET
+    # What a handler in a thread waits for on the loop.
+    _asking: set[asyncio.Task[Any]] | None = None
 
     def __init__(self, session: Conversing, request: Request) -> None:
-        self._session = session
-        self._meta: bytes | None = None
-        self._token: bytes | UnsetType | None = UNSET
-        # What a handler in a thread waits for on the loop.
-        self._asking: set[asyncio.Task[Any]] = set()
-        #: The request's id, raw JSON ...
+        #: The conversation that the request came in.
+        self.session = session
+        #: What was agreed on for the request.
+        self.terms: Terms = session.conversation
+        #: The request's id, raw JSON.
         self.id = request.id
-        #: ... and as a key of tables.
-        self.key = id_key(request.id)
         self.method = request.method
         #: The request's params, raw JSON, None where it has none.
         self.params = request.params
-        #: The client has withdrawn the request ...
-        self.cancelled = False
-        #: ... and this is why.
-        self.cancel_reason = ""
-        #: The answer has been sent.
-        self.done = False
-        #: How long a client may keep the result, where results say so.
-        self.fresh_seconds = 0.0
-        #: The task that serves it, None while it runs in place.
-        self.task: asyncio.Task[None] | None = None
-        #: What the client answered to an `InputRequired`, raw results by key; None before.
-        self.answers: dict[str, bytes] | None = None
-        #: How often input was asked for so.
-        self.rounds = 0
-        #: The state that came with it.
-        self.round_state: Any = None
-
-    @property
-    def session(self) -> Conversing:
-        """The conversation that the request came in."""
-        return self._session
-
-    @property
-    def terms(self) -> Terms:
-        """What was agreed on for the request."""
-        return self._session.conversation
 
     @property
     def state(self) -> dict[str, Any]:
         """What the program keeps for the conversation."""
-        return self._session.state
+        return self.session.state
 
     @property
     def meta(self) -> bytes:
@@ -194,11 +172,11 @@ class Exchange:
 
     def reply(self, result: bytes) -> None:
         """Answer with a raw result."""
-        self._session.reply(self.id, result)
+        self.session.reply(self.id, result)
 
     def fail(self, code: int, message: str, data: object = None) -> None:
         """Answer with an error."""
-        self._session.fail(self.id, code, message, data)
+        self.session.fail(self.id, code, message, data)
 
     def refuse(self, refusal: Refusal) -> None:
         """Answer with the error of a refusal."""
@@ -234,10 +212,10 @@ class Exchange:
 
     async def notify(self, method: str, params: bytes) -> None:
         """Send a notification on behalf of the request, unless it is over."""
-        if self.done or self.cancelled or self._session.transport.closed:
+        if self.done or self.cancelled or self.session.transport.closed:
             return
         try:
-            await self._session.transport.send(Notification(method, params), related=self.id)
+            await self.session.transport.send(Notification(method, params), related=self.id)
         except TransportClosed:
             return  # the client has gone; the handler will hear of it by its cancellation
 
@@ -251,7 +229,7 @@ class Exchange:
         """
         self.refuse_when_over()
         raw = None if params is None else encode_value(params)
-        return await self._session.caller.request(method, raw, timeout=timeout, related=self.id)
+        return await self.session.caller.request(method, raw, timeout=timeout, related=self.id)
 
     def refuse_when_over(self) -> None:
         """Raise `SessionError` after the answer."""
@@ -261,12 +239,12 @@ class Exchange:
     def detach(self) -> None:
         """Let the wire rest until the answer, where it can.  Callable from any thread."""
         try:
-            self._session.loop.call_soon_threadsafe(self._detach)
+            self.session.loop.call_soon_threadsafe(self._detach)
         except RuntimeError:
             pass  # the loop is closed, and the wire with it
 
     def _detach(self) -> None:
-        transport = self._session.transport
+        transport = self.session.transport
         over = self.done or self.cancelled  # its id may be in use again
         if not over and isinstance(transport, Detachable):
             transport.detach(self.id)
@@ -278,16 +256,17 @@ class Exchange:
         if self.cancelled:
             coroutine.close()
             raise asyncio.CancelledError(self.cancel_reason)
-        self._asking.add(task)
+        asking = self._asking = set() if self._asking is None else self._asking
+        asking.add(task)
         try:
             return await coroutine
         finally:
-            self._asking.discard(task)
+            asking.discard(task)
 
     def cancel(self, reason: str) -> None:
         """The client has withdrawn the request: stop its handler."""
         self.cancelled = True
         self.cancel_reason = reason
-        for task in (self.task, *self._asking):
+        for task in (self.task, *(self._asking or ())):
             if task is not None:
                 task.cancel(reason)

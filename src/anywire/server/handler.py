@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from anywire.errors import ConfigError
 from anywire.server.context import Context
+from anywire.server.exchange import Terms
 from anywire.server.signature import Signature, read_signature
 from anywire.wire.codec import decode_value
 
@@ -43,8 +44,8 @@ class Served(Protocol):
         """What to call."""
         ...
 
-    def encode(self, output: Any, revision: str | None) -> bytes:
-        """Write what the handler returned as a raw result of a conversation of that revision."""
+    def encode(self, output: Any, terms: Terms) -> bytes:
+        """Write what the handler returned as a raw result, on these terms."""
         ...
 
     def encode_failure(self, error: BaseException) -> bytes | None:

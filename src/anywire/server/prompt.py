@@ -11,9 +11,11 @@ from typing import Any, TypedDict
 import msgspec
 from msgspec import UNSET
 
+from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.protocol.types.content import UnknownContent
 from anywire.protocol.types.icons import Icon
 from anywire.protocol.types.prompts import GetPromptResult, Prompt, PromptArgument, PromptMessage
+from anywire.server.exchange import Terms
 from anywire.server.handler import Handler, check_options, make_handler
 from anywire.server.media import fit_block
 from anywire.server.result import BLOCKS, blocks_of
@@ -44,7 +46,7 @@ class RegisteredPrompt(msgspec.Struct, frozen=True):
         """What it is called in errors."""
         return f"prompt {self.listing.name!r}"
 
-    def encode(self, output: Any, revision: str | None) -> bytes:
+    def encode(self, output: Any, terms: Terms) -> bytes:
         """Write what the function returned as a raw result.
 
         A `PromptMessage` is one; a text, a block or anything with a JSON is one of the user's; a list is
@@ -54,7 +56,7 @@ class RegisteredPrompt(msgspec.Struct, frozen=True):
             return encode_value(output)
         items: list[Any] = list(output) if isinstance(output, list | tuple) else [output]  # pyright: ignore[reportUnknownArgumentType] a handler's own list
         messages = [message for item in items for message in _messages(item)]
-        fitting = [_fit(message, revision) for message in messages]
+        fitting = [_fit(message, terms.revision or MCP_LATEST_PROTOCOL_VERSION) for message in messages]
         return encode_value(GetPromptResult(fitting, self.listing.description))
 
     def encode_failure(self, error: BaseException) -> bytes | None:

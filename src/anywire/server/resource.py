@@ -23,6 +23,7 @@ from anywire.protocol.types.resources import (
     TextResourceContents,
 )
 from anywire.protocol.uri_template import TemplateError, UriTemplate
+from anywire.server.exchange import Terms
 from anywire.server.foreign import write_value
 from anywire.server.handler import Handler, check_options, make_handler
 from anywire.server.media import block_of_image, is_image, media_type
@@ -60,7 +61,7 @@ class Reading(msgspec.Struct, frozen=True):
         """What it is called in errors."""
         return f"resource {self.uri!r}"
 
-    def encode(self, output: Any, revision: str | None) -> bytes:
+    def encode(self, output: Any, terms: Terms) -> bytes:
         """Write what the function returned: text, bytes, an image, contents, or the JSON of anything else.
 
         Raises `ResourceNotFound` for None.

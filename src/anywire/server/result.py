@@ -20,7 +20,16 @@ from anywire.server.foreign import write_value
 from anywire.server.media import block_of_bytes, block_of_image, fit_block, is_image
 from anywire.wire.codec import encode_value
 
-__all__ = ("BLOCKS", "Plan", "ToolOutput", "blocks_of", "describe", "encode_failure", "encode_output")
+__all__ = (
+    "BLOCKS",
+    "Plan",
+    "ToolOutput",
+    "blocks_of",
+    "describe",
+    "encode_failure",
+    "encode_output",
+    "encode_text",
+)
 
 #: The types of blocks that a handler may return.
 BLOCKS: Final = (TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource)
@@ -65,6 +74,11 @@ class Plan(Protocol):
         ...
 
 
+def encode_text(text: str) -> bytes:
+    """Write a text as a raw result: one block."""
+    return b'{"content":[{"type":"text","text":%b}]}' % encode_value(text)
+
+
 def encode_output(value: object, plan: Plan | None = None, revision: str | None = None) -> bytes:
     """Write a handler's return value as a raw result of `tools/call`.
 
@@ -75,7 +89,7 @@ def encode_output(value: object, plan: Plan | None = None, revision: str | None 
     Raises `TypeError` for what has no JSON, `ValueError` for structured content unlike its schema.
     """
     if type(value) is str and (plan is None or plan.schema is None):
-        return b'{"content":[{"type":"text","text":%b}]}' % encode_value(value)
+        return encode_text(value)
     if isinstance(value, CallToolResult):
         return encode_value(value)
     if plan is None or plan.schema is None or _is_content(value):

@@ -8,6 +8,7 @@ from typing import Any
 
 from anywire.server.eager import new_task
 from anywire.server.exchange import Exchange
+from anywire.wire.message import id_key
 
 __all__ = ("Running",)
 
@@ -41,17 +42,23 @@ class Running:
         if task.done():
             return
         exchange.task = task
-        self._exchanges[exchange.key] = exchange
+        key = exchange.key = id_key(exchange.id)
+        exchange.listed = True
+        self._exchanges[key] = exchange
 
     def keep(self, exchange: Exchange) -> None:
         """Know an exchange whose handler runs already, or that needs none to stay open."""
-        self._exchanges[exchange.key] = exchange
+        key = exchange.key = id_key(exchange.id)
+        exchange.listed = True
+        self._exchanges[key] = exchange
 
     def forget(self, exchange: Exchange) -> None:
         """The exchange is over."""
         exchange.done = True
-        if self._exchanges.get(exchange.key) is exchange:
-            del self._exchanges[exchange.key]
+        if exchange.listed:
+            exchange.listed = False
+            if self._exchanges.get(exchange.key) is exchange:
+                del self._exchanges[exchange.key]
 
     def cancel(self, key: bytes, reason: str) -> None:
         """Stop the handler of a request whose answer nobody wants; an unknown one is none."""

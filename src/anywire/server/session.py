@@ -70,6 +70,8 @@ class ServerSession:
         #: The requests that are being served.
         self.running = Running(self.loop)
         self._changed: set[str] = set()
+        self._serves_stateless = "modern" in service.eras
+        self._serves_handshakes = "legacy" in service.eras
         self._hurry = asyncio.Event()
         self._finishing: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
@@ -132,24 +134,19 @@ class ServerSession:
                 pass  # notifications that mean nothing here, replies that answer nothing
 
     def _serve(self, request: Request) -> None:
-        eras = self.service.eras
         try:
-            if claims_stateless(request.params) and "modern" in eras:
+            if self._serves_stateless and claims_stateless(request.params):
                 self._serve_stateless(request)
-            elif "legacy" in eras:
-                self._serve_legacy(request)
-            else:
+            elif not self._serves_handshakes:
                 self._refuse_legacy(request)
+            elif (method := METHODS.get(request.method)) is None:
+                reason = f"Method not found: {request.method}"
+                self.fail(request.id, JsonRpcErrorCode.MethodNotFound, reason)
+            else:
+                method(Exchange(self, request))
         except Exception:  # noqa: BLE001 whatever goes wrong costs this request and no other
             _log.exception("%s failed", request.method)
             self.fail(request.id, JsonRpcErrorCode.InternalError, f"Internal error in {request.method}")
-
-    def _serve_legacy(self, request: Request) -> None:
-        method = METHODS.get(request.method)
-        if method is None:
-            self.fail(request.id, JsonRpcErrorCode.MethodNotFound, f"Method not found: {request.method}")
-        else:
-            method(Exchange(self, request))
 
     def _serve_stateless(self, request: Request) -> None:
         envelope = read_envelope(request.params)

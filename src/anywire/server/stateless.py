@@ -30,7 +30,7 @@ from anywire.protocol.types.sampling import CreateMessageResult
 from anywire.server.exchange import Conversing, Exchange
 from anywire.server.question import InputRequired, require_capability
 from anywire.wire.codec import encode_value
-from anywire.wire.message import JsonRpcErrorCode, Notification, Request, id_key
+from anywire.wire.message import JsonRpcErrorCode, Notification, Request
 
 __all__ = ("CACHED_METHODS", "StatelessExchange")
 
@@ -66,11 +66,9 @@ class _Question:
 class StatelessExchange(Exchange):
     """See `Exchange`.  Between two rounds it belongs to no session, and `id` is that of the last round."""
 
-    __slots__ = ("_asked", "_envelope", "_flushing", "_late", "_questions", "_state", "held", "listens_to")
-
     def __init__(self, session: Conversing, request: Request, envelope: Envelope) -> None:
         super().__init__(session, request)
-        self._envelope = envelope
+        self.terms = envelope
         self._state: dict[str, Any] = {}
         self._questions: dict[str, _Question] = {}
         self._asked = 0
@@ -81,11 +79,6 @@ class StatelessExchange(Exchange):
         self.held = False
         #: What it is told of, for a `subscriptions/listen`.
         self.listens_to: SubscriptionFilter | None = None
-
-    @property
-    def terms(self) -> Envelope:
-        """What the request says of itself."""
-        return self._envelope
 
     @property
     def state(self) -> dict[str, Any]:
@@ -99,16 +92,16 @@ class StatelessExchange(Exchange):
         if self.held:
             self._late = lambda: self.reply(result)
             return
-        service = self._session.service
+        service = self.session.service
         ttl = int(self.fresh_seconds * 1000) if self.method in CACHED_METHODS else None
-        self._session.reply(self.id, service.frame.complete(result, ttl, service.cache_scope))
+        self.session.reply(self.id, service.frame.complete(result, ttl, service.cache_scope))
 
     def fail(self, code: int, message: str, data: object = None) -> None:
         """Answer with an error, under the code that it has in this era."""
         if self.held:
             self._late = lambda: self.fail(code, message, data)
             return
-        self._session.fail(self.id, code_of(code), message, data)
+        self.session.fail(self.id, code_of(code), message, data)
 
     def refusal_of(self, error: BaseException) -> Refusal | None:
         """A capability that is missing is an error of the request, which names it."""
@@ -130,7 +123,7 @@ class StatelessExchange(Exchange):
             self.refuse_when_over()
         key = self._key(method, key)
         raw = UNSET if params is None else Raw(encode_value(params))
-        question = _Question(InputRequest(method, raw), self._session.loop.create_future())
+        question = _Question(InputRequest(method, raw), self.session.loop.create_future())
         self._questions[key] = question
         self._flush_soon()
         try:
@@ -152,7 +145,7 @@ class StatelessExchange(Exchange):
     def _flush_soon(self) -> None:
         if not self._flushing and not self.held:
             self._flushing = True
-            self._session.loop.call_soon(self._flush)
+            self.session.loop.call_soon(self._flush)
 
     def _flush(self) -> None:
         """Answer the request with what is asked, and wait for the next round."""
@@ -160,13 +153,13 @@ class StatelessExchange(Exchange):
         asked = {key: each.request for key, each in self._questions.items() if not each.future.done()}
         if not asked or self.held or self.done or self.cancelled:
             return
-        service = self._session.service
+        service = self.session.service
         try:
             handle = service.held.hold(self)
         except LimitExceeded as error:
             self._give_up(error)
             return
-        self._session.running.forget(self)
+        self.session.running.forget(self)
         self.held = True
         self._reply_required(asked, RoundState(self._digest(), 0.0, handle=handle))
 
@@ -176,13 +169,13 @@ class StatelessExchange(Exchange):
                 question.future.set_exception(error)
 
     def _reply_required(self, asked: dict[str, InputRequest], state: RoundState | None) -> None:
-        service = self._session.service
+        service = self.session.service
         sealed: str | msgspec.UnsetType = UNSET
         if state is not None:
-            expires = service.wall_clock() + self._session.limits.held_seconds
+            expires = service.wall_clock() + self.session.limits.held_seconds
             sealed = seal_state(msgspec.structs.replace(state, expires=expires), service.state_key)
         result = InputRequiredResult(input_requests=asked or UNSET, request_state=sealed)
-        self._session.reply(self.id, service.frame.complete(encode_value(result)))
+        self.session.reply(self.id, service.frame.complete(encode_value(result)))
 
     def _digest(self) -> str:
         return digest_of(self.method, self.params)
@@ -198,7 +191,7 @@ class StatelessExchange(Exchange):
         }
         stated = required.state is not None or not asked
         state = RoundState(self._digest(), 0.0, value=required.state) if stated else None
-        self._session.running.forget(self)
+        self.session.running.forget(self)
         if not self.cancelled:
             self._reply_required(asked, state)
         return False
@@ -218,17 +211,17 @@ class StatelessExchange(Exchange):
 
     def resume(self, session: Conversing, request: Request, envelope: Envelope) -> None:
         """Go on as another request, with its answers to what was asked."""
-        self._session = session
-        self._envelope = envelope
+        self.session = session
+        self.terms = envelope
         self._meta, self._token = None, UNSET
-        self.id, self.key, self.params = request.id, id_key(request.id), request.params
+        self.id, self.params = request.id, request.params
         self.held = self.done = False
         self.rounds += 1
 
     def answer(self, responses: Mapping[str, Raw]) -> None:
         """Hand the answers to the handler; what was not answered is asked again."""
         if self._late is not None:
-            self._session.running.forget(self)
+            self.session.running.forget(self)
             self._late()
             return
         for key, question in self._questions.items():
@@ -242,7 +235,7 @@ class StatelessExchange(Exchange):
 
     def tell(self, message: Notification) -> None:
         """Send a notification of this subscription."""
-        self._session.caller.tell(message, self.id)
+        self.session.caller.tell(message, self.id)
 
     def tell_of(self, method: str, uri: str | None = None) -> None:
         """Tell of a change, if this is a subscription to such changes."""
@@ -252,7 +245,7 @@ class StatelessExchange(Exchange):
 
     def end_listening(self) -> None:
         """End a subscription in order."""
-        self._session.reply(self.id, self._session.service.frame.complete(tag_subscription({}, self.id)))
+        self.session.reply(self.id, self.session.service.frame.complete(tag_subscription({}, self.id)))
 
     def detach(self) -> None:
         """Do nothing: no client of this era comes back to a stream."""

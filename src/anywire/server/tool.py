@@ -10,11 +10,13 @@ from msgspec import UNSET, Raw
 
 from anywire.errors import ConfigError
 from anywire.protocol.http.mirrored import Mirror, MirrorFault, read_mirrors
+from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.protocol.types.icons import Icon
 from anywire.protocol.types.tools import Tool
+from anywire.server.exchange import Terms
 from anywire.server.handler import Handler, check_options, make_handler
 from anywire.server.output import OutputPlan, read_output
-from anywire.server.result import describe, encode_failure, encode_output
+from anywire.server.result import describe, encode_failure, encode_output, encode_text
 from anywire.session.json_schema import Validator, make_validator
 from anywire.wire.codec import decode_value
 
@@ -62,9 +64,11 @@ class RegisteredTool(msgspec.Struct, frozen=True):
             raise msgspec.ValidationError(fault)
         return self.handler.whole(plain)
 
-    def encode(self, output: Any, revision: str | None) -> bytes:
+    def encode(self, output: Any, terms: Terms) -> bytes:
         """Write what the function returned as a raw result."""
-        return encode_output(output, self.plan, revision)
+        if type(output) is str and self.plan.schema is None:  # as most are, on the hot path
+            return encode_text(output)
+        return encode_output(output, self.plan, terms.revision or MCP_LATEST_PROTOCOL_VERSION)
 
     def encode_failure(self, error: BaseException) -> bytes | None:
         """A call that failed is a result that says so."""
