@@ -64,8 +64,8 @@ def add_target_options(parser: argparse.ArgumentParser, waiting: str, document: 
         "--era",
         choices=("auto", "legacy", "modern"),
         default="auto",
-        help="how the server is spoken to: with a handshake (legacy, 2024-11-05 to 2025-11-25), stateless "
-        "(modern, 2026-07-28), or as it turns out to want (auto, the default)",
+        metavar="ERA",
+        help="auto, legacy (a handshake) or modern (2026-07-28), such as --era legacy",
     )
     add_verbose(parser, "pass the server's stderr on")
 

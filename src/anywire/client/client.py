@@ -11,7 +11,6 @@ from msgspec import UNSET
 from anywire.client.completing import complete_params
 from anywire.client.greeting import NOWHERE, Place
 from anywire.client.listing import PROMPTS, RESOURCE_TEMPLATES, RESOURCES, TOOLS, Listing, read_all
-from anywire.client.mirroring import learn_mirrors
 from anywire.client.outputs import Outputs
 from anywire.client.result import PromptResult, ResourceResult, ToolResult
 from anywire.client.session import ClientSession
@@ -83,9 +82,11 @@ class Client(ClientSession):
     def _callable(self, tools: list[Tool]) -> list[Tool]:
         """Learn which arguments headers repeat; leave out a tool that marks what cannot be."""
         mirrors = getattr(self._transport, "mirrors", None)
-        return (
-            tools if self._stateless is None or mirrors is None else learn_mirrors(tools, mirrors, self.name)
-        )
+        if self._stateless is None or mirrors is None:
+            return tools
+        from anywire.client.mirroring import learn_mirrors
+
+        return learn_mirrors(tools, mirrors, self.name)
 
     async def call_tool(
         self,
