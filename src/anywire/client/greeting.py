@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from anywire.client.discovery import Discovered, EraChoice, Silent, discover, names_revisions
+from anywire.client.discovery import Discovered, EraChoice, Silent, discover, named_revision
 from anywire.client.verdicts import Verdicts
 from anywire.errors import ConnectFailed, PeerError, RemoteProtocolError
 from anywire.protocol.legacy import ClientConversation
@@ -93,7 +93,7 @@ class Greeting:
             await self._initialize()
         except PeerError as error:
             _verdicts.forget(self._key)
-            if self._era == "legacy" or not names_revisions(error):
+            if self._era == "legacy" or named_revision(error) is None:
                 raise
             found = await self._discover(self._limits.connect_seconds)
             if isinstance(found, Discovered):
