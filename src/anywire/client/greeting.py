@@ -93,8 +93,12 @@ class Greeting:
             await self._initialize()
         except PeerError as error:
             _verdicts.forget(self._key)
-            if self._era == "legacy" or named_revision(error) is None:
+            spoken = named_revision(error)
+            if spoken is None:
                 raise
+            if self._era == "legacy":
+                message = f"{self._name} speaks {spoken} and shakes no hands: {error}"
+                raise ConnectFailed(message) from error
             found = await self._discover(self._limits.connect_seconds)
             if isinstance(found, Discovered):
                 return found
