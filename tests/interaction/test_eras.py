@@ -166,7 +166,7 @@ async def refuse(peer: ScriptedPeer, request: Any, code: object, data: object = 
 
 async def discovered(peer: ScriptedPeer, request: Any) -> None:
     """Answer the question as a server of the stateless era."""
-    said = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": {}}
+    said: dict[str, Any] = {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": {}}
     await peer.send(result(request["id"], said))
 
 
