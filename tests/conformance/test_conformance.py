@@ -20,6 +20,7 @@ LEGS = (
     ("server", "2025-11-25"),
     ("client", "2025-11-25"),
     ("server", "2026-07-28"),
+    ("client", "2026-07-28"),
     pytest.param("server", "req:2026-07-28", marks=large),
     *(
         pytest.param(side, version, marks=large)

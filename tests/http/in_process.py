@@ -40,8 +40,8 @@ class AsgiExchange:
             await call.begin(self._app, self._root_path)
             yield call
         finally:
+            self.calls.discard(call)  # first: whoever is cancelled a second time does not wait
             await call.let_go()
-            self.calls.discard(call)
 
     async def close(self) -> None:
         """Let all calls go."""

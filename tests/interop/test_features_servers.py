@@ -35,7 +35,7 @@ pytestmark = pytest.mark.interop
 
 RUNS: list[tuple[Sdk, Transport, Era]] = [
     *((sdk, transport, "legacy") for transport in TRANSPORTS for sdk in SDKS),
-    *((sdk, "stdio", "modern") for sdk in SDKS if sdk.endswith("2")),
+    *((sdk, transport, "modern") for transport in TRANSPORTS for sdk in SDKS if sdk.endswith("2")),
 ]
 DATA: dict[str, Any] = json.loads((SCRIPTS / "features.json").read_text(encoding="utf-8"))
 ICONS = [msgspec.convert(ICON, Icon)]

@@ -107,7 +107,10 @@ class Client(ClientSession):
         except PeerError as error:
             if error.code != McpErrorCode.HeaderMismatch or self._stateless is None:
                 raise
-            await self.tools(timeout=timeout)  # what headers repeat was not known, or is different now
+            # What headers repeat was not known, or is different now: also from what is kept.
+            if self._stateless.kept is not None:
+                self._stateless.kept.forget("tools/list")
+            await self.tools(timeout=timeout)
             raw = await self.request("tools/call", params, timeout=timeout, on_progress=on_progress)
         try:
             result = ToolResult.from_raw(raw)

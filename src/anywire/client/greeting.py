@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from anywire.client.discovery import Discovered, EraChoice, Silent, discover, names_revisions
+from anywire.client.discovery import Discovered, EraChoice, Silent, discover, named_revision
 from anywire.client.verdicts import Verdicts
 from anywire.errors import ConnectFailed, PeerError, RemoteProtocolError
 from anywire.protocol.legacy import ClientConversation
@@ -93,8 +93,12 @@ class Greeting:
             await self._initialize()
         except PeerError as error:
             _verdicts.forget(self._key)
-            if self._era == "legacy" or not names_revisions(error):
+            spoken = named_revision(error)
+            if spoken is None:
                 raise
+            if self._era == "legacy":
+                message = f"{self._name} speaks {spoken} and shakes no hands: {error}"
+                raise ConnectFailed(message) from error
             found = await self._discover(self._limits.connect_seconds)
             if isinstance(found, Discovered):
                 return found

@@ -32,6 +32,8 @@ class Kept:
 
     def __init__(self) -> None:
         self._results: OrderedDict[_Key, tuple[bytes, float]] = OrderedDict()
+        #: How often something has turned stale: what was asked for before that may be stale as well.
+        self.turns = 0
 
     def __len__(self) -> int:
         return len(self._results)
@@ -57,14 +59,15 @@ class Kept:
 
     def hear(self, message: Notification) -> None:
         """Forget what a notification says is stale."""
-        if not self._results:
-            return
         if message.method == "notifications/resources/updated":
+            self.turns += 1
             self._forget_resource(message)
         for method in _STALE.get(message.method, ()):
-            self._forget(method)
+            self.forget(method)
 
-    def _forget(self, method: str) -> None:
+    def forget(self, method: str) -> None:
+        """Forget all results of a method."""
+        self.turns += 1
         for key in [key for key in self._results if key[0] == method]:
             del self._results[key]
 
@@ -72,7 +75,7 @@ class Kept:
         try:
             uri = decode_value(message.params or b"{}", ResourceUpdatedParams).uri
         except msgspec.MsgspecError:
-            self._forget("resources/read")
+            self.forget("resources/read")
             return
         for key in [key for key in self._results if key[0] == "resources/read"]:
             told = decode_value(key[1] or b"{}", dict[str, object]).get("uri")

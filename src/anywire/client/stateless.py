@@ -80,15 +80,15 @@ class StatelessCaller:
             known = self.kept.find(method, plain, asyncio.get_running_loop().time())
             if known is not None:
                 return known
-        said = plain
+        said, turns = plain, 0 if self.kept is None else self.kept.turns
         for _ in range(self._limits.rounds + 1):
             framed = self._frame(said)
             raw = await self._caller.request(method, framed, timeout=timeout, on_progress=on_progress)
             if raw.startswith(_COMPLETE):  # as nearly always
-                return self._keep(method, plain, raw)
+                return self._keep(method, plain, raw, turns)
             kind = result_type(raw)
             if kind == COMPLETE:
-                return self._keep(method, plain, raw)
+                return self._keep(method, plain, raw, turns)
             if kind != INPUT_REQUIRED:
                 raise RemoteProtocolError(f"{self._name}: a result of {method} of an unknown kind: {kind!r}")
             said = await self._next_round(method, plain, raw)
@@ -97,14 +97,16 @@ class StatelessCaller:
     def _frame(self, params: bytes | None) -> bytes:
         return write_envelope(params, self._revision, self._capabilities, self._info, self.log_level)
 
-    def _keep(self, method: str, params: bytes | None, raw: bytes) -> bytes:
-        if self.kept is not None and b'"ttlMs":0' not in raw and b'"ttlMs"' in raw:
+    def _keep(self, method: str, params: bytes | None, raw: bytes, turns: int) -> bytes:
+        """Keep a result for as long as it says, unless something turned stale since it was asked for."""
+        kept = self.kept
+        if kept is not None and kept.turns == turns and b'"ttlMs":0' not in raw and b'"ttlMs"' in raw:
             try:
                 fresh = read(raw, CacheableResult).fresh_ms
             except msgspec.MsgspecError:
                 return raw
             now = asyncio.get_running_loop().time()
-            self.kept.keep(method, params, raw, now + fresh / 1000)
+            kept.keep(method, params, raw, now + fresh / 1000)
         return raw
 
     async def _next_round(self, method: str, params: bytes | None, raw: bytes) -> bytes:

@@ -195,7 +195,7 @@ class Asker:
                 if not expected.complete:
                     raise self._lost("the stream ended without the reply", cut)
             else:
-                await self._read_failure(response, expected)
+                await self._read_failure(response, expected, alone=True)
             return True
 
     async def tell(self, body: bytes, session: HttpSession) -> bool:
@@ -269,14 +269,19 @@ class Asker:
             expected.refusal = HttpStatusError(self._calls.name, response.status, content, body[:SHOWN_BYTES])
         return expected.complete
 
-    async def _read_failure(self, response: HttpResponse, expected: Expected) -> None:
-        """A JSON-RPC error may come with any status; anything else is an error of this wire."""
+    async def _read_failure(self, response: HttpResponse, expected: Expected, *, alone: bool = False) -> None:
+        """A JSON-RPC error may come with any status; anything else is an error of this wire.
+
+        One that names no request is the answer to one that stands `alone`, since there is no session that
+        it could be about: the server may have refused the headers, before it read the body.
+        """
         content = media_type(response.headers.get("content-type"))
         if content != JSON or response.status in (401, 403):
             raise await self._calls.status_error(response)
         body = await self._calls.read_all(response)
         message = decode(body, self._limits)
-        if not isinstance(message, ErrorResponse) or message.id is None or message.id == NULL_ID:
+        nameless = isinstance(message, ErrorResponse) and (message.id is None or message.id == NULL_ID)
+        if not isinstance(message, ErrorResponse) or (nameless and not (alone and response.status < 500)):
             raise HttpStatusError(self._calls.name, response.status, content, body[:SHOWN_BYTES])
         expected(message)
         if not expected.complete:

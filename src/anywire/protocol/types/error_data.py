@@ -56,7 +56,7 @@ class UnsupportedVersionData(Received, frozen=True):
     """The data of `UnsupportedProtocolVersion`: the revisions there are, and the one asked for."""
 
     supported: list[str]
-    requested: str
+    requested: str = ""
 
 
 class UrlElicitationData(Received, frozen=True):
