@@ -8,6 +8,7 @@ import pytest
 
 from anywire import Server
 from anywire.errors import ConfigError
+from anywire.wire.limits import DEFAULT_LIMITS
 from tests.interaction.talk import error, in_each_revision, notification, over_each_wire, result, talk, text
 
 
@@ -47,9 +48,9 @@ async def test_changes_of_one_moment_are_told_once() -> None:
         server.resource("a://{name}", name="t")(_take)
 
         await peer.expect(
+            notification("notifications/tools/list_changed"),
             notification("notifications/prompts/list_changed"),
             notification("notifications/resources/list_changed"),
-            notification("notifications/tools/list_changed"),
         )
         await peer.expect_silence()
 
@@ -142,3 +143,21 @@ async def test_a_cursor_that_is_none_of_ours_is_invalid(cursor: object) -> None:
         assert (await peer.receive())["error"]["code"] == -32602
         await peer.ask(2, "prompts/list", {"cursor": None})
         await peer.expect(result(2, {"prompts": [{"name": "p"}]}))
+
+
+@over_each_wire
+async def test_a_client_that_does_not_read_is_told_of_each_change_once(wire: str) -> None:
+    """Once it reads again: what waits for it is bounded by what there is to tell of."""
+    server = Server("s")
+    server.resource("a://{name}", name="t")(_take)
+    async with talk(server, wire, "2025-11-25", DEFAULT_LIMITS.replace(write_high_bytes=2_000)) as peer:
+        uris = [f"a://{number}" for number in range(3)]
+        for id, uri in enumerate(uris):
+            await peer.ask(id, "resources/subscribe", {"uri": uri})
+            await peer.receive()
+        for _ in range(1_000):
+            for uri in uris:
+                server.resource_updated(uri)
+        told = [await peer.receive() for _ in uris]
+        assert [each["params"]["uri"] for each in told] == uris
+        await peer.expect_silence()

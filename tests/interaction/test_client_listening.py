@@ -86,9 +86,9 @@ async def test_every_kind_of_notification_is_an_event_of_its_own(wire: str) -> N
     assert updated == ResourceUpdated("plants://rose", raw=b'{"uri":"plants://rose"}')
     assert completed == ElicitationCompleted("e1", raw=b'{"elicitationId":"e1"}')
     assert [each.which for each in changed if isinstance(each, ListChanged)] == [
+        "tools",
         "prompts",
         "resources",
-        "tools",
     ]
 
 

@@ -17,7 +17,7 @@ from anywire.client.kept import Kept
 from anywire.errors import RemoteProtocolError
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.modern import write_envelope
-from anywire.protocol.types.caching import CacheableResult
+from anywire.protocol.types.caching import CACHED_METHODS, CacheableResult
 from anywire.protocol.types.envelope import COMPLETE, INPUT_REQUIRED, result_type
 from anywire.protocol.types.input_required import InputRequest, InputRequired
 from anywire.protocol.types.logging import LogLevel
@@ -76,31 +76,33 @@ class StatelessCaller:
         `RemoteProtocolError` for a result of a kind that is not known.
         """
         plain = params if params is None or isinstance(params, bytes) else encode_value(params)
-        if self.kept is not None:
-            known = self.kept.find(method, plain, asyncio.get_running_loop().time())
+        kept = (
+            self.kept if method in CACHED_METHODS else None
+        )  # a call is an action, whatever its result says
+        if kept is not None:
+            known = kept.find(method, plain, asyncio.get_running_loop().time())
             if known is not None:
                 return known
-        said, turns = plain, 0 if self.kept is None else self.kept.turns
+        said, turns = plain, 0 if kept is None else kept.turns
         for _ in range(self._limits.rounds + 1):
             framed = self._frame(said)
             raw = await self._caller.request(method, framed, timeout=timeout, on_progress=on_progress)
             if raw.startswith(_COMPLETE):  # as nearly always
-                return self._keep(method, plain, raw, turns)
+                return raw if kept is None else self._keep(kept, method, plain, raw, turns)
             kind = result_type(raw)
             if kind == COMPLETE:
-                return self._keep(method, plain, raw, turns)
+                return raw if kept is None else self._keep(kept, method, plain, raw, turns)
             if kind != INPUT_REQUIRED:
                 raise RemoteProtocolError(f"{self._name}: a result of {method} of an unknown kind: {kind!r}")
-            said = await self._next_round(method, plain, raw)
+            said, kept = await self._next_round(method, plain, raw), None
         raise RemoteProtocolError(f"{self._name}: {method} wants input more than {self._limits.rounds} times")
 
     def _frame(self, params: bytes | None) -> bytes:
         return write_envelope(params, self._revision, self._capabilities, self._info, self.log_level)
 
-    def _keep(self, method: str, params: bytes | None, raw: bytes, turns: int) -> bytes:
+    def _keep(self, kept: Kept, method: str, params: bytes | None, raw: bytes, turns: int) -> bytes:
         """Keep a result for as long as it says, unless something turned stale since it was asked for."""
-        kept = self.kept
-        if kept is not None and kept.turns == turns and b'"ttlMs":0' not in raw and b'"ttlMs"' in raw:
+        if kept.turns == turns and b'"ttlMs":0' not in raw and b'"ttlMs"' in raw:
             try:
                 fresh = read(raw, CacheableResult).fresh_ms
             except msgspec.MsgspecError:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from anywire.server.question import InputRequired
     from anywire.server.running import Running
     from anywire.server.service import Service
+    from anywire.server.telling import Teller
 
 __all__ = ("Conversing", "Exchange", "Terms")
 
@@ -76,6 +77,7 @@ class Conversing(Protocol):
     conversation: ServerConversation
     caller: Caller
     running: Running
+    teller: Teller
     loop: asyncio.AbstractEventLoop
     limits: Limits
     state: dict[str, Any]

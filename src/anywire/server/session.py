@@ -21,6 +21,7 @@ from anywire.server.rounds import begin_round
 from anywire.server.running import Running
 from anywire.server.service import Service
 from anywire.server.stateless import StatelessExchange
+from anywire.server.telling import Teller
 from anywire.session.caller import Caller
 from anywire.transport.contract import Transport
 from anywire.wire.batch import BatchReplies
@@ -69,7 +70,8 @@ class ServerSession:
         self._batches = BatchReplies()
         #: The requests that are being served.
         self.running = Running(self.loop)
-        self._changed: set[str] = set()
+        #: Tells the client of changes.
+        self.teller = Teller(transport)
         self._serves_stateless = "modern" in service.eras
         self._serves_handshakes = "legacy" in service.eras
         self._hurry = asyncio.Event()
@@ -229,11 +231,10 @@ class ServerSession:
 
     def tell_changed(self, offer: Offer) -> None:
         """Tell the client that a list has changed; changes of one moment are told once."""
-        if self.transport.closed:
-            return
-        if not self._changed:
-            self.loop.call_soon(self._tell_all_changed)
-        self._changed.add(offer.changed)
+        for exchange in self._listeners():
+            exchange.tell_of(offer.changed)
+        if self.conversation.revision is not None:
+            self.teller.tell(Notification(offer.changed))
 
     def tell_updated(self, uri: str) -> None:
         """Tell the client that a resource has changed, if it wants to hear of it."""
@@ -241,21 +242,13 @@ class ServerSession:
             exchange.tell_of("notifications/resources/updated", uri)
         if uri in self.subscriptions:
             params = encode_value(ResourceUpdatedParams(uri))
-            self.caller.tell(Notification("notifications/resources/updated", params))
+            self.teller.tell(Notification("notifications/resources/updated", params))
 
     def tell_elicited(self, elicitation_id: str) -> None:
         """Tell the client that its user has done what there was to do at an address."""
-        if has(Feature.ELICITATION_IDS, self.conversation.revision) and not self.transport.closed:
+        if has(Feature.ELICITATION_IDS, self.conversation.revision):
             params = encode_value(ElicitationCompleteParams(elicitation_id))
-            self.caller.tell(Notification("notifications/elicitation/complete", params))
-
-    def _tell_all_changed(self) -> None:
-        for method in sorted(self._changed):
-            for exchange in self._listeners():
-                exchange.tell_of(method)
-            if self.conversation.revision is not None:
-                self.caller.tell(Notification(method))
-        self._changed.clear()
+            self.teller.tell(Notification("notifications/elicitation/complete", params))
 
     def _listeners(self) -> list[StatelessExchange]:
         """The subscriptions of the stateless era that are open."""
@@ -337,5 +330,6 @@ class ServerSession:
 
     def _on_close(self, error: AnywireError | None) -> None:
         self.caller.close(error or TransportClosed("the connection to the client is closed"))
+        self.teller.stop()
         self.running.cancel_all("the connection is closed")
         self._finish(0.0)

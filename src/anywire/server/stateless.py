@@ -19,6 +19,7 @@ from msgspec import UNSET, Raw
 from anywire.errors import CapabilityMissing, DeadlineExceeded, LimitExceeded, Refusal
 from anywire.protocol.modern import Envelope, code_of, tag_subscription
 from anywire.protocol.round_state import RoundState, digest_of, seal_state
+from anywire.protocol.types.caching import CACHED_METHODS
 from anywire.protocol.types.elicitation import ElicitResult
 from anywire.protocol.types.error_data import McpErrorCode
 from anywire.protocol.types.input_required import InputRequest
@@ -32,19 +33,8 @@ from anywire.server.question import InputRequired, require_capability
 from anywire.wire.codec import encode_value
 from anywire.wire.message import JsonRpcErrorCode, Notification, Request
 
-__all__ = ("CACHED_METHODS", "StatelessExchange")
+__all__ = ("StatelessExchange",)
 
-#: The methods whose results say how long they stay fresh.
-CACHED_METHODS: Final = frozenset(
-    {
-        "server/discover",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-    }
-)
 # What an answer must be, by the method of the question.
 _ANSWERS: Final[Mapping[str, type[msgspec.Struct]]] = {
     "elicitation/create": ElicitResult,
@@ -233,19 +223,26 @@ class StatelessExchange(Exchange):
 
     # Being told.
 
-    def tell(self, message: Notification) -> None:
-        """Send a notification of this subscription."""
+    def acknowledge(self, message: Notification) -> None:
+        """Send the first notification of this subscription."""
         self.session.caller.tell(message, self.id)
 
     def tell_of(self, method: str, uri: str | None = None) -> None:
         """Tell of a change, if this is a subscription to such changes."""
         if self.listens_to is not None and _wants(self.listens_to, method, uri):
             params = {} if uri is None else {"uri": uri}
-            self.tell(Notification(method, tag_subscription(params, self.id)))
+            self.session.teller.tell(Notification(method, tag_subscription(params, self.id)), self.id)
 
     def end_listening(self) -> None:
         """End a subscription in order."""
+        self.session.teller.forget(self.id)
         self.session.reply(self.id, self.session.service.frame.complete(tag_subscription({}, self.id)))
+
+    def cancel(self, reason: str) -> None:
+        """The client has withdrawn the request: nothing more is sent for it."""
+        if self.listens_to is not None:
+            self.session.teller.forget(self.id)
+        super().cancel(reason)
 
     def detach(self) -> None:
         """Do nothing: no client of this era comes back to a stream."""

@@ -5,13 +5,25 @@ Specification: MCP `server/utilities/caching`, 2026-07-28.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import UNSET, UnsetType
 
 from anywire.protocol.types.metadata import Result
 
-__all__ = ("CacheScope", "CacheableResult")
+__all__ = ("CACHED_METHODS", "CacheScope", "CacheableResult")
+
+#: The methods whose results say how long they stay fresh.
+CACHED_METHODS: Final = frozenset(
+    {
+        "server/discover",
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+    }
+)
 
 #: Whether a cache may serve a result to others than the one who asked.
 CacheScope: TypeAlias = Literal["public", "private"]

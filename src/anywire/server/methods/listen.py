@@ -34,7 +34,7 @@ def listen(exchange: StatelessExchange) -> None:
     exchange.session.running.keep(exchange)
     accepted = {"notifications": exchange.listens_to}
     params = tag_subscription(accepted, exchange.id)
-    exchange.tell(Notification("notifications/subscriptions/acknowledged", params))
+    exchange.acknowledge(Notification("notifications/subscriptions/acknowledged", params))
 
 
 def _honoured(asked: SubscriptionFilter) -> SubscriptionFilter:
