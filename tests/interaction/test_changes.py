@@ -133,6 +133,23 @@ async def test_a_list_that_changes_between_two_pages_goes_on_where_it_was() -> N
         await peer.expect(error(3, -32602, "Invalid params: no page of tools begins with this cursor"))
 
 
+async def test_a_cursor_has_one_spelling() -> None:
+    """Nothing is kept for others; and where there are no pages there is no cursor."""
+    server = Server("s", page_size=1)
+    for number in range(3):
+        server.tool(name=named(number))(say)
+    async with talk(server) as peer, talk(Server("t")) as other:
+        await peer.ask(1, "tools/list")
+        cursor = (await peer.receive())["result"]["nextCursor"]
+        for id, spelled in enumerate(
+            [cursor + "!", "#" + cursor, cursor[:4] + "$" + cursor[4:], cursor + "\n"]
+        ):
+            await peer.ask(id, "tools/list", {"cursor": spelled})
+            assert (await peer.receive())["error"]["code"] == -32602
+        await other.ask(1, "tools/list", {"cursor": cursor})
+        assert (await other.receive())["error"]["code"] == -32602
+
+
 @pytest.mark.parametrize("cursor", ["", "x", "é", "!!!!", "eA==", 5, {}, True])
 async def test_a_cursor_that_is_none_of_ours_is_invalid(cursor: object) -> None:
     """Also an empty one; only none at all is the first page."""

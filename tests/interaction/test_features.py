@@ -12,11 +12,12 @@ import pytest
 
 from anywire import Client, Context, PromptMessage, Server, TextContent, connect
 from anywire.client.event import ListChanged, LogMessage, ResourceUpdated
-from anywire.errors import CapabilityMissing, PeerError, Refusal
+from anywire.errors import CapabilityMissing, DeadlineExceeded, PeerError, Refusal, RequestCancelled
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.protocol.types.elicitation import ElicitFormParams, ElicitUrlParams
 from anywire.protocol.types.sampling import CreateMessageParams
+from anywire.testing import in_virtual_time, streams_pair
 from anywire.transport.contract import Transport
 from anywire.transport.http_client import HttpClientTransport
 from anywire.transport.sse_client import SseClientTransport
@@ -260,3 +261,39 @@ async def test_changes_are_heard_of(way: str, era: str) -> None:
         third = await events.next()
         assert isinstance(third, LogMessage)
         assert third.level == "warning"
+
+
+@pytest.mark.parametrize("failure", [ValueError("broken"), asyncio.CancelledError("odd"), TypeError("none")])
+async def test_a_callback_that_fails_ends_the_call_that_needed_it(failure: BaseException) -> None:
+    """With one error that says which question; nobody was cancelled."""
+
+    async def fail(form: ElicitFormParams | ElicitUrlParams) -> None:
+        raise failure
+
+    async with meeting(Desk(), "memory", "modern", **(ANSWERS | {"on_elicit": fail})) as client:
+        with pytest.raises(RequestCancelled, match="elicitation/create was not answered"):
+            await client.call_tool("ask")
+        assert (await client.call_tool("add", {"a": 1, "b": 1})).text == "2"
+
+
+@pytest.mark.parametrize("era", REVISIONS)
+@in_virtual_time
+async def test_a_callback_has_half_an_hour(era: Any) -> None:
+    """A person may have to be found; then the question is answered as a failure."""
+
+    async def never(form: ElicitFormParams | ElicitUrlParams) -> None:
+        await asyncio.Event().wait()
+
+    desk = Desk()
+    client_end, server_end = streams_pair()
+    serving = asyncio.ensure_future(desk.server.serve(server_end))
+    answers: dict[str, Any] = ANSWERS | {"on_elicit": never}
+    limits = DEFAULT_LIMITS.replace(input_seconds=60)
+    async with connect(client_end, era=era, limits=limits, **answers) as client:
+        if era == "modern":
+            with pytest.raises(DeadlineExceeded, match="was not answered by this side within 60 s"):
+                await client.call_tool("ask")
+        else:
+            assert "was not answered within 60 s" in (await client.call_tool("ask")).text
+    await desk.server.close()
+    await serving

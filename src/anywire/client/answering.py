@@ -12,6 +12,7 @@ from msgspec import UNSET
 from anywire.client.asked import Asked
 from anywire.errors import Refusal
 from anywire.session.caller import Caller
+from anywire.transport.deadline import bounded
 from anywire.wire.message import (
     ErrorResponse,
     JsonRpcErrorCode,
@@ -36,7 +37,8 @@ class Answering:
     waiting for us.
     """
 
-    def __init__(self, name: str, caller: Caller, peer: Peer) -> None:
+    def __init__(self, name: str, caller: Caller, peer: Peer, seconds: float) -> None:
+        self._seconds = seconds
         self._name = name
         self._caller = caller
         self._peer = peer
@@ -95,7 +97,9 @@ class Answering:
 
     async def _answer(self, asked: Asked, answer: Answer) -> None:
         try:
-            reply = Response(asked.id, await answer(asked))
+            async with bounded(self._seconds, f"{asked.method} was not answered"):
+                result = await answer(asked)
+            reply = Response(asked.id, result)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if asked.cancelled or (task is not None and task.cancelling()):

@@ -93,7 +93,7 @@ class ClientSession:
         self.name: str = getattr(transport, "name", "the server")
         self._peer = Peer(self._limits)
         self._caller = Caller(transport, self._peer, self._limits)
-        self._answering = Answering(self.name, self._caller, self._peer)
+        self._answering = Answering(self.name, self._caller, self._peer, self._limits.input_seconds)
         self._subscriptions: Subscriptions | StatelessSubscriptions = Subscriptions(
             self.name, self._caller.request, self._limits
         )

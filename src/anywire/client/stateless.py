@@ -14,7 +14,7 @@ from msgspec import Raw, UnsetType
 
 from anywire.client.asked import Asked
 from anywire.client.kept import Kept
-from anywire.errors import RemoteProtocolError
+from anywire.errors import AnywireError, RemoteProtocolError, RequestCancelled
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.modern import write_envelope
 from anywire.protocol.types.caching import CACHED_METHODS, CacheableResult
@@ -23,6 +23,7 @@ from anywire.protocol.types.input_required import InputRequest, InputRequired
 from anywire.protocol.types.logging import LogLevel
 from anywire.protocol.types.reading import read
 from anywire.session.caller import Caller, OnProgress
+from anywire.transport.deadline import bounded
 from anywire.wire.codec import encode_value
 from anywire.wire.limits import Limits
 from anywire.wire.message import Request
@@ -72,8 +73,8 @@ class StatelessCaller:
     ) -> bytes:
         """Make a request and return its raw result, after as many rounds of input as the server wants.
 
-        Raises what `Caller.request` raises, the `Refusal` of a callback that refused, and
-        `RemoteProtocolError` for a result of a kind that is not known.
+        Raises what `Caller.request` raises, the `Refusal` of a callback that refused, `RequestCancelled`
+        for one that failed, and `RemoteProtocolError` for a result of a kind that is not known.
         """
         plain = params if params is None or isinstance(params, bytes) else encode_value(params)
         kept = (
@@ -144,10 +145,20 @@ class StatelessCaller:
         params = None if isinstance(wanted.params, UnsetType) else bytes(wanted.params)
         request = Request(b'"input"', wanted.method, params)
         asked = Asked(request, self._caller, asyncio.get_running_loop(), self._revision)
+        seconds = self._limits.input_seconds
         try:
-            return await answer(asked)
-        except asyncio.CancelledError:
+            async with bounded(seconds, f"{wanted.method} was not answered by this side"):
+                return await answer(asked)
+        except asyncio.CancelledError as error:
             asked.cancelled = True
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            raise RequestCancelled(f"{wanted.method} was not answered: its callback was cancelled") from error
+        except AnywireError:
             raise
+        except Exception as error:  # the program's own, whose call this ends
+            reason = f"{wanted.method} was not answered: {str(error) or type(error).__name__}"
+            raise RequestCancelled(reason) from error
         finally:
             asked.done = True

@@ -47,6 +47,8 @@ _OPERATORS: Final = {
     "?": _Operator("?", "&", named=True, if_empty="="),
     "&": _Operator("&", "&", named=True, if_empty="="),
 }
+#: No longer URI is matched, in characters: it is taken apart, and there may be many templates.
+_LONGEST: Final = 64 * 1024
 _RESERVED: Final = ":/?#[]@!$&'()*+,;="
 _EXPRESSION: Final = re.compile(r"\{([+#./;?&]?)([^{}]+)\}")
 _VARIABLE: Final = re.compile(r"((?:\w|%[0-9A-Fa-f]{2})+(?:\.(?:\w|%[0-9A-Fa-f]{2})+)*)(\*|:[1-9]\d{0,3})?\Z")
@@ -117,9 +119,14 @@ class UriTemplate:
     def match(self, uri: str) -> dict[str, str] | None:
         """Return the variables of a URI of this template, percent-decoded; None for any other URI.
 
+        One of more than 65,536 characters is of no template.
+
         Variables of a query that are not there are left out.
         """
-        uri = _encode(uri, _OPERATORS["+"])
+        if len(uri) > _LONGEST:
+            return None
+        if not uri.isascii() or " " in uri:
+            uri = _encode(uri, _OPERATORS["+"])
         found: dict[str, str] = {}
         at = 0
         for index, part in enumerate(self._parts):

@@ -69,7 +69,7 @@ class Catalogue:
             Offer.TEMPLATES: self._templates,
             Offer.PROMPTS: self._prompts,
         }
-        self._pages: dict[Offer, dict[str, bytes]] = {}
+        self._pages: dict[Offer, dict[str | None, bytes]] = {}
         self._ever: set[Offer] = {Offer.TOOLS}
 
     def __repr__(self) -> str:
@@ -161,25 +161,24 @@ class Catalogue:
 
     def page(self, offer: Offer, cursor: str | None) -> bytes:
         """Return the raw result for one page of a list.  Raises `CursorUnknown`."""
-        pages = self._pages.get(offer)
-        if pages is None:
-            pages = self._pages[offer] = {}
-        begin = "" if cursor is None else cursor
-        page = pages.get(begin)
+        after = None if cursor is None else self._read_cursor(offer, cursor)
+        pages = self._pages.setdefault(offer, {})
+        page = pages.get(after)
         if page is None:
-            page = self._make_page(offer, cursor)
-            pages[begin] = page
+            page = pages[after] = self._make_page(offer, after)
         return page
 
-    def _make_page(self, offer: Offer, cursor: str | None) -> bytes:
+    def _read_cursor(self, offer: Offer, cursor: str) -> str:
+        """Return the item after which a page begins; each has one cursor, and without pages none has."""
+        key = _read_cursor(cursor)
+        if self._page_size is None or key not in self._tables[offer] or _write_cursor(key) != cursor:
+            raise CursorUnknown(f"no page of {offer.value} begins with this cursor")
+        return key
+
+    def _make_page(self, offer: Offer, after: str | None) -> bytes:
         table = self._tables[offer]
         keys = list(table)
-        start = 0
-        if cursor is not None:
-            try:
-                start = keys.index(_read_cursor(cursor)) + 1
-            except ValueError:
-                raise CursorUnknown(f"no page of {offer.value} begins with this cursor") from None
+        start = 0 if after is None else keys.index(after) + 1
         end = len(keys) if self._page_size is None else start + self._page_size
         result: dict[str, object] = {offer.value: [table[key].listing for key in keys[start:end]]}
         if end < len(keys):
