@@ -68,7 +68,7 @@ async def discover(ask: Ask, client: ClientConversation, seconds: float) -> Disc
     """Ask a server which revisions it speaks; once more where it names others than the one asked with.
 
     Raises what says nothing about its era: a refusal to let us in, a failure of the server or the
-    network; `ProcessExited` and the like are left to the caller, who can start it again.  Raises `PeerError`
+    network; the end of the wire is left to the caller, who may have another.  Raises `PeerError`
     for a server of the stateless era that refuses to be asked.
     """
     revision = LATEST_STATELESS_REVISION
@@ -80,9 +80,9 @@ async def discover(ask: Ask, client: ClientConversation, seconds: float) -> Disc
         except RemoteProtocolError as error:
             return Silent(str(error))
         except HttpStatusError as error:
-            if error.status in _NO_EVIDENCE or error.status >= 500:
+            if error.status in _NO_EVIDENCE or error.status > 501:
                 raise
-            return Silent(str(error))
+            return Silent(str(error), late=error.status >= 500)  # it may have broken down by chance
         except PeerError as error:
             named = named_revision(error)
             if error.code in _STATELESS_ONLY or (named is not None and asked_before):

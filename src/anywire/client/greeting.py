@@ -13,7 +13,7 @@ import msgspec
 
 from anywire.client.discovery import Discovered, EraChoice, Silent, discover, named_revision
 from anywire.client.verdicts import Verdicts
-from anywire.errors import ConnectFailed, PeerError, RemoteProtocolError
+from anywire.errors import ConnectFailed, PeerError, RemoteProtocolError, TransportBroken
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.session.caller import Caller
@@ -76,8 +76,16 @@ class Greeting:
         if self._era == "legacy" or (self._era == "auto" and known):
             return await self.shake_hands(asked=False)
         # Over HTTP every request is answered; a pipe may lead to somebody who ignores what he does not know.
-        patient = self._era == "modern" or hasattr(self._transport, "mirrors")
-        found = await self._discover(self._limits.connect_seconds if patient else self._limits.era_seconds)
+        over_http = hasattr(self._transport, "mirrors")
+        patient = self._era == "modern" or over_http
+        try:
+            found = await self._discover(
+                self._limits.connect_seconds if patient else self._limits.era_seconds
+            )
+        except TransportBroken as error:
+            if self._era == "modern" or not over_http:
+                raise
+            found = Silent(str(error), late=True)  # that connection is lost, and a handshake has its own
         if isinstance(found, Discovered):
             return found
         if self._era == "modern":

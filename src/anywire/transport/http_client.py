@@ -92,6 +92,7 @@ class HttpClientTransport:
         self.mirrors: dict[str, Sequence[Mirror]] = {}
         self._asked: dict[bytes, asyncio.Task[None]] = {}
         self._alone: set[bytes] = set()
+        self._met = False  # a request that stands for itself has been answered
         self._expected: dict[bytes, Expected] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._order = Order(limits.probe_seconds)
@@ -213,8 +214,12 @@ class HttpClientTransport:
         self._alone.add(key)
         try:
             async with self._places:
-                again, seconds = is_read_only(request.method), self._limits.connect_seconds
-                await persist(send, again=again, seconds=seconds)
+                if self._met:
+                    again, seconds = is_read_only(request.method), self._limits.connect_seconds
+                    await persist(send, again=again, seconds=seconds)
+                else:
+                    await send()  # as with a handshake: a server that is not there is told at once
+                    self._met = True
         finally:
             self._alone.discard(key)
 
