@@ -433,6 +433,26 @@ async def test_calls_that_wait_are_bounded() -> None:
         assert "more than 1 calls wait for their clients' input" in words(got)
 
 
+async def test_what_waiting_calls_hold_is_bounded() -> None:
+    """In bytes of their params, given back when they go on."""
+    server = inn(limits=DEFAULT_LIMITS.replace(held_bytes=3_000))
+
+    @server.tool
+    async def large(text: str, context: Context) -> str:
+        await context.elicit("Who?", Name, key="who")
+        return str(len(text))
+
+    async with talk(server) as peer:
+        arguments = {"text": "x" * 1_500}
+        first = await call(peer, 1, "large", arguments=arguments)
+        refused = await call(peer, 2, "large", arguments=arguments)
+        assert "have more than 3000 bytes" in words(refused)
+        again = {"inputResponses": {"who": accept("x")}, "requestState": first["requestState"]}
+        assert words(await call(peer, 3, "large", arguments=arguments, **again)) == "1500"
+        third = await call(peer, 4, "large", arguments=arguments)
+        assert third["resultType"] == "input_required"
+
+
 async def test_the_next_round_may_come_over_another_conversation() -> None:
     """Calls belong to the server; its close ends them."""
     server = inn()

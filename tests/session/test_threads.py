@@ -204,3 +204,22 @@ def test_shutting_down_can_cancel_what_waits() -> None:
             future.result(PATIENCE)
     jam.threads[0].join(PATIENCE)
     assert not jam.threads[0].is_alive()
+
+
+def test_a_thread_that_only_waits_makes_room_for_another() -> None:
+    """However few there may be; what is waited for comes from elsewhere."""
+    threads, news, ended = DaemonThreads(1), threading.Event(), list[str]()
+
+    def wait() -> str:
+        with threads.waiting():
+            assert news.wait(10)
+        return "waited"
+
+    waiting = [threads.submit(wait) for _ in range(5)]
+    quick = threads.submit(lambda: ended.append("quick"))
+    quick.result(10)
+    news.set()
+
+    assert [future.result(10) for future in waiting] == ["waited"] * 5
+    assert ended == ["quick"]
+    threads.shutdown()

@@ -17,6 +17,8 @@ from anywire.wire.message import Notification
 __all__ = ("Kept",)
 
 _MOST: Final = 256
+#: Larger ones are asked for again: together they stay below 64 MiB.
+_MOST_BYTES: Final = 256 * 1024
 _Key: TypeAlias = tuple[str, bytes | None]
 
 # Which results a notification makes stale.
@@ -52,7 +54,9 @@ class Kept:
         return None
 
     def keep(self, method: str, params: bytes | None, raw: bytes, until: float) -> None:
-        """Keep a result for so long."""
+        """Keep a result for so long, unless it is large."""
+        if len(raw) > _MOST_BYTES:
+            return
         self._results[method, params] = raw, until
         if len(self._results) > _MOST:
             self._results.popitem(last=False)

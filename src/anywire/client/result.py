@@ -46,12 +46,14 @@ class ToolResult(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The text of all text blocks, one per line."""
-        return "\n".join(block["text"] for block in self.content if block.get("type") == "text")
+        texts = (block.get("text") for block in self.content if block.get("type") == "text")
+        return "\n".join(text for text in texts if isinstance(text, str))
 
     @property
     def content(self) -> list[dict[str, Any]]:
-        """The blocks as plain JSON data, unknown kinds included."""
-        return [decode_value(block, dict[str, Any]) for block in self.message.content]
+        """The blocks as plain JSON data, unknown kinds included; what is no object is no block."""
+        blocks = map(_plain, self.message.content)
+        return [block for block in blocks if block is not None]
 
     @property
     def blocks(self) -> list[AnyContent]:
@@ -115,6 +117,13 @@ class PromptResult(msgspec.Struct, frozen=True):
         """The texts of all messages, one per line; what is not text is left out."""
         blocks = (message.content for message in self.messages)
         return "\n".join(block.text for block in blocks if isinstance(block, TextContent))
+
+
+def _plain(block: msgspec.Raw) -> dict[str, Any] | None:
+    try:
+        return decode_value(block, dict[str, Any])
+    except msgspec.MsgspecError:
+        return None
 
 
 def _bytes_of(contents: ResourceContents) -> bytes:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ("StatelessCaller",)
 
+#: So many answers one round may want.
+_MOST_QUESTIONS: Final = 100
 _COMPLETE: Final = b'{"resultType":"complete"'
 
 
@@ -121,6 +123,9 @@ class StatelessCaller:
             raise RemoteProtocolError(reason) from error
         said = b"{}" if params is None else params
         if not isinstance(wanted.input_requests, UnsetType):
+            if len(wanted.input_requests) > _MOST_QUESTIONS:
+                asked = len(wanted.input_requests)
+                raise RemoteProtocolError(f"{self._name}: {method} wants {asked} answers at once")
             answers = await self._answer_all(wanted.input_requests)
             said = set_member(said, "inputResponses", encode_value(answers))
         if not isinstance(wanted.request_state, UnsetType):

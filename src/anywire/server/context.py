@@ -222,8 +222,10 @@ class Context:
         Returns what it returns and raises what it raises, `concurrent.futures.CancelledError` once the
         client has withdrawn the request.
         """
+        session = self._exchange.session
         owned = self._exchange.owned(coroutine)
-        return asyncio.run_coroutine_threadsafe(owned, self._exchange.session.loop).result()
+        with session.service.threads.waiting():  # a person may be asked, and others want a thread meanwhile
+            return asyncio.run_coroutine_threadsafe(owned, session.loop).result()
 
 
 def _sampling_messages(

@@ -35,7 +35,12 @@ def describe_type(kind: type[Any]) -> dict[str, Any]:
 def read_value(kind: type[Any], value: object) -> object:
     """Make what msgspec cannot make of a JSON value.  Raises `TypeError`, `ValueError` for what is none."""
     if is_model(kind):
-        return kind.model_validate(value)
+        try:
+            return kind.model_validate(value)
+        except (TypeError, ValueError):
+            raise
+        except Exception as error:  # a validator of the program's own may raise anything
+            raise ValueError(f"{type(error).__name__}: {error}") from error
     if issubclass(kind, PurePath):
         if isinstance(value, str):
             return kind(value)

@@ -24,6 +24,7 @@ class HeldCalls:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._calls: dict[str, tuple[StatelessExchange, asyncio.TimerHandle]] = {}
+        self._size = 0
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -33,12 +34,17 @@ class HeldCalls:
 
         Raises `LimitExceeded` when too many wait.
         """
+        size = len(exchange.params or b"")
+        if self._size + size > self._limits.held_bytes:
+            most = self._limits.held_bytes
+            raise LimitExceeded(f"the calls that wait for their clients' input have more than {most} bytes")
         if len(self._calls) >= self._limits.held_calls:
             raise LimitExceeded(f"more than {self._limits.held_calls} calls wait for their clients' input")
         handle = secrets.token_urlsafe(12)
         seconds = self._limits.held_seconds
         timer = asyncio.get_running_loop().call_later(seconds, self._expire, handle)
         self._calls[handle] = exchange, timer
+        self._size += size
         return handle
 
     def find(self, handle: str) -> StatelessExchange | None:
@@ -48,8 +54,9 @@ class HeldCalls:
 
     def release(self, handle: str) -> None:
         """The call goes on."""
-        _, timer = self._calls.pop(handle)
+        exchange, timer = self._calls.pop(handle)
         timer.cancel()
+        self._size -= len(exchange.params or b"")
 
     async def end(self, reason: str) -> None:
         """Stop all handlers that wait, and wait until they have stopped, within bounds."""

@@ -46,6 +46,9 @@ __all__ = ("ServerSession",)
 
 _log = logging.getLogger("anywire.server")
 
+#: What opens a conversation, or stays open: an array of answers would wait for it.
+_ALONE = frozenset({"initialize", "subscriptions/listen"})
+
 
 class ServerSession:
     """Serves one transport until either side ends.
@@ -193,8 +196,8 @@ class ServerSession:
             return
         if isinstance(event, Request):
             self._batches.expect(event.id)
-            if event.method == "initialize":
-                reason = "Invalid Request: initialize must not be part of a batch"
+            if event.method in _ALONE:
+                reason = f"Invalid Request: {event.method} must not be part of a batch"
                 self.fail(event.id, JsonRpcErrorCode.InvalidRequest, reason)
                 return
         self._handle(event)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextvars
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
@@ -48,8 +49,7 @@ class DaemonThreads(ThreadPoolExecutor):
             self._work.put((future, lambda: context.run(fn, *args, **kwargs)))
             self._tell_when_all_are_busy()
             if self._idle < self._work.qsize() and self._alive < self._limit:
-                self._alive += 1
-                threading.Thread(target=self._run, name=f"anywire-worker-{self._alive}", daemon=True).start()
+                self._start()
         return future
 
     def _tell_when_all_are_busy(self) -> None:
@@ -58,6 +58,23 @@ class DaemonThreads(ThreadPoolExecutor):
         if busy and not self._told:
             _log.warning("all %d worker threads are busy; further calls of plain functions wait", self._limit)
         self._told = busy
+
+    @contextmanager
+    def waiting(self) -> Generator[None]:
+        """While the calling thread only waits for the event loop, another may take its place."""
+        with self._guard:
+            self._limit += 1
+            if self._idle < self._work.qsize() and not self._stopped:
+                self._start()
+        try:
+            yield
+        finally:
+            with self._guard:
+                self._limit -= 1
+
+    def _start(self) -> None:
+        self._alive += 1
+        threading.Thread(target=self._run, name=f"anywire-worker-{self._alive}", daemon=True).start()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more work; never waits for what runs.  Idempotent."""

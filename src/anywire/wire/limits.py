@@ -49,6 +49,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     input_seconds: float = 1_800.0
     #: Calls that may wait for their client's input between two requests (2026-07-28): how many ...
     held_calls: int = 1_000
+    #: ... with how much of params together ...
+    held_bytes: int = 64 * 1024 * 1024
     #: ... and how long each of them.
     held_seconds: float = 900.0
     #: Rounds of input that one call may ask for.

@@ -25,6 +25,8 @@ CACHED_METHODS: Final = frozenset(
     }
 )
 
+_MOST_MS: Final = 365 * 24 * 3600 * 1000
+
 #: Whether a cache may serve a result to others than the one who asked.
 CacheScope: TypeAlias = Literal["public", "private"]
 
@@ -37,5 +39,5 @@ class CacheableResult(Result, frozen=True, kw_only=True):
 
     @property
     def fresh_ms(self) -> int:
-        """For how many milliseconds it is fresh: 0 where that is not said, or negative."""
-        return 0 if isinstance(self.ttl_ms, UnsetType) else max(0, self.ttl_ms)
+        """For how many milliseconds it is fresh: 0 where that is not said, or negative; a year at most."""
+        return 0 if isinstance(self.ttl_ms, UnsetType) else min(max(0, self.ttl_ms), _MOST_MS)

@@ -16,6 +16,8 @@ from anywire.wire.message import JsonRpcErrorCode, Notification
 
 __all__ = ("listen",)
 
+_MOST_CHARACTERS = 1024 * 1024
+
 
 def listen(exchange: StatelessExchange) -> None:
     """Acknowledge a subscription and keep it until the client or the server ends."""
@@ -26,8 +28,8 @@ def listen(exchange: StatelessExchange) -> None:
         return
     uris = () if isinstance(asked.resource_subscriptions, UnsetType) else asked.resource_subscriptions
     most = exchange.session.limits.subscriptions
-    if len(uris) > most:
-        reason = f"Invalid params: more than {most} resources in one subscription"
+    if len(uris) > most or sum(map(len, uris)) > _MOST_CHARACTERS:
+        reason = f"Invalid params: more than {most} resources in one subscription, or too long ones"
         exchange.fail(JsonRpcErrorCode.InvalidParams, reason)
         return
     exchange.listens_to = _honoured(asked)
