@@ -40,6 +40,11 @@ else:
         return obtain(lambda: peers.python_peer(peers.FASTMCP))
 
     @pytest.fixture(scope="session")
+    def claude_code() -> Path:
+        """The command-line program of Claude Code."""
+        return obtain(peers.claude_code)
+
+    @pytest.fixture(scope="session")
     def node_peers() -> Path:
         """The folder whose `node_modules` holds the node packages."""
         return obtain(peers.node_peers)

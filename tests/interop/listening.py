@@ -17,9 +17,9 @@ LISTENS_WITHIN = 20.0
 
 
 @contextlib.contextmanager
-def anywire_listening(argv: Sequence[str | Path]) -> Generator[str]:
+def anywire_listening(argv: Sequence[str | Path], env: Mapping[str, str] | None = None) -> Generator[str]:
     """Run an anywire command that listens, and give its URL, which it says on stderr."""
-    with spawn(argv) as process:
+    with spawn(argv, env=env) as process:
         assert process.stderr is not None
         said, deadline = b"", time.monotonic() + LISTENS_WITHIN
         while b"listening on" not in said or not said.endswith(b"\n"):

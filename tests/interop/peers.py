@@ -33,6 +33,7 @@ SDK_1 = "mcp==1.30.0"
 SERVER_TIME = "mcp-server-time==2026.10.19"
 SERVER_GIT = "mcp-server-git==2026.10.19"
 FASTMCP = "fastmcp==4.2.3"
+CLAUDE_CODE = "claude-agent-sdk==0.2.189"
 NODE_AT_LEAST = 18
 
 INSTALL_WITHIN = 110.0
@@ -59,6 +60,15 @@ def python_peer(requirement: str) -> Path:
             pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
             needed.step(*pip, "--retries", "2", "--timeout", "30", requirement)
     return python
+
+
+def claude_code() -> Path:
+    """The command-line program of Claude Code, which its SDK for Python brings along."""
+    python = python_peer(CLAUDE_CODE)
+    found = list(python.parent.parent.glob("lib/python*/site-packages/claude_agent_sdk/_bundled/claude"))
+    if len(found) != 1:
+        raise PeerUnavailable(f"{CLAUDE_CODE} brings no program for this machine")
+    return found[0]
 
 
 def node_peers(manifest: Path = NODE_MANIFEST) -> Path:

@@ -53,9 +53,10 @@ def run(
     within: float,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> Finished:
     """Run a program to its end; one that takes too long is killed with its group and fails the test."""
-    with spawn(argv, env=env) as process:
+    with spawn(argv, env=env, cwd=cwd) as process:
         try:
             stdout, stderr = process.communicate(stdin, timeout=within)
         except subprocess.TimeoutExpired:
@@ -73,6 +74,7 @@ def spawn(
     *,
     stderr: int = subprocess.PIPE,
     env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> Generator[subprocess.Popen[bytes]]:
     """A program with pipes, in a session of its own; it is killed when the block is left."""
     process = subprocess.Popen(
@@ -81,6 +83,7 @@ def spawn(
         stdout=subprocess.PIPE,
         stderr=stderr,
         env={**os.environ, **(env or {})},
+        cwd=cwd,
         start_new_session=True,
         bufsize=0,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.setup import SUITE_MANIFEST
-from tests.interop.peers import NODE_MANIFEST, SDK_1, SDK_2
+from tests.interop.peers import CLAUDE_CODE, NODE_MANIFEST, SDK_1, SDK_2
 
 pytestmark = pytest.mark.interop
 
@@ -23,7 +23,7 @@ def test_every_peer_is_pinned_to_one_version(folder: Path) -> None:
     manifest: dict[str, Any] = json.loads((folder / "package.json").read_text(encoding="utf-8"))
     lock: dict[str, Any] = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))
 
-    assert all(re.fullmatch(r"[a-z]+==\d+\.\d+\.\d+", pin) for pin in (SDK_1, SDK_2))
+    assert all(re.fullmatch(r"[a-z-]+==\d+\.\d+\.\d+", pin) for pin in (SDK_1, SDK_2, CLAUDE_CODE))
     for name, version in (manifest["dependencies"] | manifest.get("optionalDependencies", {})).items():
         assert re.fullmatch(r"\d+\.\d+\.\d+(-alpha\.\d+)?", version), name
         assert lock["packages"][f"node_modules/{name}"]["version"] == version
