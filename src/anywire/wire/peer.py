@@ -77,6 +77,7 @@ __all__ = (
     "Refused",
     "Settled",
     "Unmatched",
+    "peer_error",
     "read_cancel",
 )
 
@@ -273,7 +274,7 @@ class Peer:
         del self._outgoing[pending.key]
         if isinstance(message, Response):
             return Settled(pending.key, message.result, folded=folded)
-        return Settled(pending.key, _peer_error(message), folded=folded)
+        return Settled(pending.key, peer_error(message), folded=folded)
 
     def _find(self, id: bytes) -> tuple[_Pending | None, bool]:
         """Find our request of that id: exactly, or with the type folded (then True comes with it)."""
@@ -375,7 +376,8 @@ def _is_message(fault: Fault) -> bool:
     return fault.kind is FaultKind.TOO_LARGE or b'"jsonrpc"' in fault.data
 
 
-def _peer_error(message: ErrorResponse) -> PeerError:
+def peer_error(message: ErrorResponse) -> PeerError:
+    """Return the exception for an error that the peer answered with."""
     error = message.detail()
     data = None if isinstance(error.data, msgspec.UnsetType) else bytes(error.data)
     return PeerError(error.code, error.message, data)
