@@ -10,7 +10,7 @@ import contextlib
 from enum import Enum
 from typing import Final
 
-from anywire.client.discovery import Discovered, discover
+from anywire.client.discovery import Discovered, EraChoice, discover
 from anywire.errors import AnywireError, DeadlineExceeded, PeerError, TransportClosed
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.modern import Envelope
@@ -21,7 +21,7 @@ from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, ErrorResponse, Message, Request, Response
 from anywire.wire.peer import peer_error
 
-__all__ = ("Era", "ask_era")
+__all__ = ("Era", "ask_era", "era_of")
 
 #: The id of our question; the next one's has a number more.
 _ID: Final = b'"anywire-era-%d"'
@@ -36,6 +36,11 @@ class Era(Enum):
     HANDSHAKE = "handshake"
     #: Each request says of itself what it needs: 2026-07-28.
     STATELESS = "stateless"
+
+
+def era_of(choice: EraChoice) -> Era | None:
+    """Return the era that a user names; None for `auto`."""
+    return {"auto": None, "legacy": Era.HANDSHAKE, "modern": Era.STATELESS}[choice]
 
 
 async def ask_era(transport: Transport, client: Envelope, limits: Limits) -> Era | None:

@@ -1,4 +1,4 @@
-"""A bridge that is offered over HTTP: each session of a client gets a server of its own.
+"""A bridge that is offered over HTTP: many clients, and a way to the server for each of them.
 
 The clients may be anybody who reaches the address: they are not told what runs behind it.
 """
@@ -12,8 +12,10 @@ import msgspec
 
 from anywire.bridge.discretion import plain_sentence
 from anywire.bridge.relay import Relay
+from anywire.bridge.upstream import Upstream
 from anywire.errors import AnywireError, SpawnFailed
 from anywire.transport.contract import Transport
+from anywire.transport.http_call import HttpCallTransport
 from anywire.transport.http_session import HttpServerTransport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, JsonRpcErrorCode, Message, Request, create_error_response
@@ -22,18 +24,18 @@ __all__ = ("HttpFace",)
 
 
 class HttpFace:
-    """Relays each session that it is given to a new target, which ends with the session.
+    """Relays each session, and each request that stands for itself, to the server.
 
-    `accept` is what an HTTP listener calls; `make_target` makes a transport to the server.
+    `accept` is what an HTTP listener calls.
     """
 
     def __init__(
         self,
-        make_target: Callable[[], Transport],
+        upstream: Upstream,
         report: Callable[[str], None],
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self._make_target = make_target
+        self._upstream = upstream
         self._report = report
         self._limits = limits
         self._relays: set[asyncio.Task[None]] = set()
@@ -48,8 +50,10 @@ class HttpFace:
         task.add_done_callback(self._relays.discard)
 
     async def _relay(self, transport: Transport) -> None:
+        alone = isinstance(transport, HttpCallTransport)
+        make_target = self._upstream.shared_target if alone else self._upstream.target
         try:
-            target = self._make_target()
+            target = make_target()
         except Exception as error:  # noqa: BLE001 whoever waits must be told, whatever it was
             self._report(f"no server for a session: {error}")
             await _refuse(transport, plain_sentence(SpawnFailed()))
@@ -65,11 +69,12 @@ class HttpFace:
             self._report(str(error))
 
     async def close(self) -> None:
-        """End all relays and their servers."""
+        """End all relays, and all servers."""
         for task in list(self._relays):
             task.cancel()
         if self._relays:
             await asyncio.wait(self._relays)
+        await self._upstream.close()
 
 
 async def _refuse(transport: Transport, reason: str) -> None:
