@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from anywire.cli.failure import needs_authorization
 from anywire.cli.headers import add_header_options
-from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
+from anywire.cli.options import add_child_options, add_era, add_json, add_timeout, add_verbose
 from anywire.cli.output import Output
 from anywire.cli.status import Status
 from anywire.errors import ConfigError, ConnectFailed, TransportError
