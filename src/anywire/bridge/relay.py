@@ -17,7 +17,7 @@ import msgspec
 
 from anywire.bridge.discretion import BEHIND, plain_sentence
 from anywire.bridge.pressure import couple
-from anywire.bridge.streams import Belonging
+from anywire.bridge.streams import Belonging, Relating
 from anywire.errors import AnywireError, DeadlineExceeded
 from anywire.protocol.revisions import null_id
 from anywire.transport.contract import Transport
@@ -215,8 +215,8 @@ class Relay:
     # From the server.
 
     def _from_server(self, message: Message | Batch) -> None:
-        related = None
-        if self._belonging is not None and not isinstance(message, Batch):
+        related = self._target.related if isinstance(self._target, Relating) else None
+        if related is None and self._belonging is not None and not isinstance(message, Batch):
             related = self._belonging.of(message)
         for item in message.items if isinstance(message, Batch) else (message,):
             if isinstance(item, Response | ErrorResponse) and item.id is not None:
