@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import MutableMapping, Sequence
+from typing import TypeAlias
 
-from anywire.bridge.pressure import Filling, Holding
-from anywire.transport.contract import Callbacks, Transport, ignore
+from anywire.bridge.pressure import pass_on_pressure
+from anywire.protocol.http.mirrored import Mirror
+from anywire.transport.contract import Callbacks, Transport
 from anywire.wire.message import Batch, Message
 
-__all__ = ("Layer",)
+__all__ = ("Layer", "Mirrors")
+
+#: The arguments that headers repeat, by the name of the tool.
+Mirrors: TypeAlias = MutableMapping[str, Sequence[Mirror]]
 
 
 class Layer:
@@ -21,6 +26,7 @@ class Layer:
         self._inner = inner
         #: What this wire is called in errors.
         self.name: str = getattr(inner, "name", "the server")
+        pass_on_pressure(inner, self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._inner!r}>"
@@ -39,6 +45,11 @@ class Layer:
         """Whether the transport has ended."""
         return self._inner.closed
 
+    @property
+    def mirrors(self) -> Mirrors:
+        """The arguments that headers repeat, which wires over HTTP have; others raise `AttributeError`."""
+        return getattr(self._inner, "mirrors")  # noqa: B009 it is no part of the contract
+
     async def start(self) -> None:
         """Open the wire."""
         await self._inner.start()
@@ -54,35 +65,3 @@ class Layer:
     async def close(self) -> None:
         """End the wire."""
         await self._inner.close()
-
-    # Back-pressure, as far as the transport has it.
-
-    @property
-    def on_full(self) -> Callable[[], None]:
-        """What is called when too much waits to be written."""
-        return self._inner.on_full if isinstance(self._inner, Filling) else ignore
-
-    @on_full.setter
-    def on_full(self, callback: Callable[[], None]) -> None:
-        if isinstance(self._inner, Filling):
-            self._inner.on_full = callback
-
-    @property
-    def on_room(self) -> Callable[[], None]:
-        """What is called when there is room again."""
-        return self._inner.on_room if isinstance(self._inner, Filling) else ignore
-
-    @on_room.setter
-    def on_room(self, callback: Callable[[], None]) -> None:
-        if isinstance(self._inner, Filling):
-            self._inner.on_room = callback
-
-    def hold_reading(self, reason: str) -> None:
-        """Stop receiving, where that can be."""
-        if isinstance(self._inner, Holding):
-            self._inner.hold_reading(reason)
-
-    def release_reading(self, reason: str) -> None:
-        """That reason holds no longer."""
-        if isinstance(self._inner, Holding):
-            self._inner.release_reading(reason)

@@ -25,6 +25,7 @@ from anywire.bridge.legacy_client import LegacyClientTransport
 from anywire.bridge.modern_client import ModernClientTransport
 from anywire.bridge.opened import Opened
 from anywire.bridge.pressure import Filling, Holding
+from anywire.bridge.streams import Relating
 from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.modern import LATEST_STATELESS_REVISION, Envelope, claims_stateless, read_envelope
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
@@ -89,6 +90,14 @@ class MeetingTransport:
     def closed(self) -> bool:
         """True from the moment the server was lost or `close()` was called."""
         return self._lost or self._closing is not None
+
+    @property
+    def related(self) -> bytes | None:
+        """The raw id of the client's request that the message being handed over is about; None: not known."""
+        for way in self._ways.values():
+            if isinstance(way.transport, Relating) and way.transport.related is not None:
+                return way.transport.related
+        return None
 
     async def start(self) -> None:
         """Start the server, if it is for this client alone.  Raises `ConnectFailed`."""

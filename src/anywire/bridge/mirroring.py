@@ -9,15 +9,14 @@ Specification: MCP `basic/transports/streamable-http#mirrored-headers`, 2026-07-
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 from msgspec import UnsetType
 
-from anywire.bridge.layer import Layer
+from anywire.bridge.layer import Layer, Mirrors
 from anywire.errors import AnywireError
-from anywire.protocol.http.mirrored import Mirror, MirrorFault, read_mirrors
+from anywire.protocol.http.mirrored import MirrorFault, read_mirrors
 from anywire.protocol.modern import claims_stateless
 from anywire.protocol.types.error_data import McpErrorCode
 from anywire.protocol.types.reading import read, read_items
@@ -28,10 +27,7 @@ from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notificat
 from anywire.wire.peer import read_cancel
 from anywire.wire.splice import get_member
 
-__all__ = ("MirroringTransport", "Mirrors")
-
-#: The arguments that headers repeat, by the name of the tool.
-Mirrors: TypeAlias = MutableMapping[str, Sequence[Mirror]]
+__all__ = ("MirroringTransport",)
 
 _LIST: Final = "tools/list"
 _CALL: Final = "tools/call"

@@ -7,9 +7,10 @@ The calling end of the whole chain never stops reading, so this cannot lock.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
 
-__all__ = ("Filling", "Holding", "couple")
+__all__ = ("Filling", "Holding", "couple", "pass_on_pressure")
 
 
 @runtime_checkable
@@ -37,6 +38,20 @@ def couple(one: object, other: object) -> None:
     """Let each of two transports hold the other, as far as they can."""
     _couple(one, other, "the client does not read")
     _couple(other, one, "the server does not read")
+
+
+def pass_on_pressure(inner: object, outer: Any) -> None:  # noqa: ANN401 whatever wraps it
+    """Let what wraps a transport hold and fill as that does, as far as it does either."""
+    if isinstance(inner, Holding):
+        outer.hold_reading, outer.release_reading = inner.hold_reading, inner.release_reading
+    if isinstance(inner, Filling):
+        outer.on_full, outer.on_room = inner.on_full, inner.on_room
+        # Looked up when they are called: `couple` puts others in their place.
+        inner.on_full, inner.on_room = partial(_call, outer, "on_full"), partial(_call, outer, "on_room")
+
+
+def _call(owner: object, name: str) -> None:
+    getattr(owner, name)()
 
 
 def _couple(full: object, held: object, reason: str) -> None:

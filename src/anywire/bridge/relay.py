@@ -17,7 +17,7 @@ import msgspec
 
 from anywire.bridge.discretion import BEHIND, plain_sentence
 from anywire.bridge.pressure import couple
-from anywire.bridge.streams import Belonging
+from anywire.bridge.streams import Belonging, Relating
 from anywire.errors import AnywireError, DeadlineExceeded
 from anywire.protocol.revisions import null_id
 from anywire.transport.contract import Transport
@@ -94,6 +94,7 @@ class Relay:
 
     def _connect(self) -> None:
         face, target = self._face, self._target
+        self._relating = target if isinstance(target, Relating) else None
         face.callbacks.on_message = self._from_client
         face.callbacks.on_error = self._client_error
         face.callbacks.on_end = self._client_left.set
@@ -215,8 +216,8 @@ class Relay:
     # From the server.
 
     def _from_server(self, message: Message | Batch) -> None:
-        related = None
-        if self._belonging is not None and not isinstance(message, Batch):
+        related = None if self._relating is None else self._relating.related
+        if related is None and self._belonging is not None and not isinstance(message, Batch):
             related = self._belonging.of(message)
         for item in message.items if isinstance(message, Batch) else (message,):
             if isinstance(item, Response | ErrorResponse) and item.id is not None:
