@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anywire.wire.scan import scan_object, syntax_error
-from anywire.wire.splice import get_member, set_member, with_progress_token
+from anywire.wire.splice import get_member, remove_members, set_member, with_progress_token
 from tests.wire.strategies import json_texts, member_names, odd_string_pieces, strings, thorough, white_space
 
 PARAMS = b'{"big":12345678901234567890123,"small": 1.0e-5,"text":"\\u00e9\\/","z":1,"a":[ ]}'
@@ -140,3 +140,29 @@ def test_a_changed_object_still_reads_as_json() -> None:
 
     assert changed["z"] == {"n": None}
     assert changed["big"] == 12345678901234567890123
+
+
+@pytest.mark.parametrize(
+    ("data", "left"),
+    [
+        (b'{"a":1,"b": 2 , "c":3}', b'{"a":1,"c":3}'),
+        (b'{"b":1,"a":{"b":2}}', b'{"a":{"b":2}}'),
+        (b'{"a":1.0 , "b":2 }', b'{"a":1.0 }'),
+        (b'{ "b":1 }', b"{  }"),
+        (b'{"b":1,"\\u0062":2,"b":3}', b"{}"),
+        (b'{"b":1,"a":1,"b":2,"c":3,"b":4}', b'{"a":1,"c":3}'),
+        (b'{"a":1}', b'{"a":1}'),
+        (b"{}", b"{}"),
+    ],
+)
+def test_a_member_is_removed(data: bytes, left: bytes) -> None:
+    """With its comma, however often it occurs and however it is spelt."""
+    assert remove_members(data, frozenset({"b"})) == left
+
+
+@given(objects(), st.sets(st.sampled_from(["", "x", "_meta", "id", "params", "progressToken"])))
+@thorough(100)
+def test_what_is_not_removed_stays(data: bytes, names: set[str]) -> None:
+    """Member by member, byte for byte."""
+    left = remove_members(data, frozenset(names))
+    assert members(left) == [member for member in members(data) if member[0] not in names]

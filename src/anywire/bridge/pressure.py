@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-__all__ = ("couple",)
+__all__ = ("Filling", "Holding", "couple")
 
 
 @runtime_checkable
-class _Filling(Protocol):
+class Filling(Protocol):
     """A transport that tells when too much waits to be sent on it."""
 
     on_full: Callable[[], None]
@@ -21,11 +21,16 @@ class _Filling(Protocol):
 
 
 @runtime_checkable
-class _Holding(Protocol):
+class Holding(Protocol):
     """A transport that can stop receiving."""
 
-    def hold_reading(self, reason: str) -> None: ...
-    def release_reading(self, reason: str) -> None: ...
+    def hold_reading(self, reason: str) -> None:
+        """Receive nothing more, for one of several reasons that may hold at once."""
+        ...
+
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer."""
+        ...
 
 
 def couple(one: object, other: object) -> None:
@@ -35,7 +40,7 @@ def couple(one: object, other: object) -> None:
 
 
 def _couple(full: object, held: object, reason: str) -> None:
-    if isinstance(full, _Filling) and isinstance(held, _Holding):
+    if isinstance(full, Filling) and isinstance(held, Holding):
         hold, release = held.hold_reading, held.release_reading
         full.on_full = _both(full.on_full, lambda: hold(reason))
         full.on_room = _both(full.on_room, lambda: release(reason))

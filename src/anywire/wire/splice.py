@@ -12,7 +12,7 @@ import re
 from anywire.wire.codec import encode_value
 from anywire.wire.scan import scan_object
 
-__all__ = ("get_member", "set_member", "with_progress_token")
+__all__ = ("get_member", "remove_members", "set_member", "with_progress_token")
 
 _OBJECT = re.compile(rb"[ \t\r\n]*+\{")
 _EMPTY = re.compile(rb"[ \t\r\n]*+\}")
@@ -33,6 +33,23 @@ def set_member(data: bytes, name: str, value: bytes) -> bytes:
     if member is not None:
         return data[: member.value_start] + value + data[member.value_end :]
     return _put_first(data, encode_value(name), value)
+
+
+def remove_members(data: bytes, names: frozenset[str]) -> bytes:
+    """Return the object without the members of those names, however often each occurs.
+
+    `data` is a JSON object.
+    """
+    members = scan_object(data).members
+    kept = [index for index, member in enumerate(members) if member.name not in names]
+    if len(kept) == len(members):
+        return data
+    pieces = [data[: members[0].start]]
+    for index in kept:
+        # With what separates it from the next that is kept.
+        after = members[index].value_end if index == kept[-1] else members[index + 1].start
+        pieces.append(data[members[index].start : after])
+    return b"".join((*pieces, data[members[-1].value_end :]))
 
 
 def _put_first(data: bytes, name: bytes, value: bytes) -> bytes:
