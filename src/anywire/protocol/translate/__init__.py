@@ -1,1 +1,3 @@
-"""Between the eras: a client of one before a server of the other."""
+"""From one era to the other: what a client of one says, made what a server of the other understands."""
+
+__all__ = ()
