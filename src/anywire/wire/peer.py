@@ -69,6 +69,7 @@ from anywire.wire.message import (
 from anywire.wire.splice import with_progress_token
 
 __all__ = (
+    "OPENING",
     "CancelReceived",
     "Event",
     "Outcome",
@@ -83,7 +84,7 @@ __all__ = (
 
 PROGRESS: Final = "notifications/progress"
 #: What opens a conversation, which a server that does not know it must not be told to stop.
-_OPENING: Final = frozenset({"initialize", "server/discover"})
+OPENING: Final = frozenset({"initialize", "server/discover"})
 
 
 class _Pending(msgspec.Struct):
@@ -178,7 +179,7 @@ class Peer:
         pending = self._outgoing.pop(key, None)
         if pending is None:
             return None
-        if pending.method in _OPENING:
+        if pending.method in OPENING:
             return Settled(key, error)
         params = b'{"requestId":%b%b}' % (key, b',"reason":' + encode_value(reason) if reason else b"")
         return Settled(key, error, Notification(CANCELLED, params))
