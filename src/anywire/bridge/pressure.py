@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-__all__ = ("couple",)
+__all__ = ("Coupling", "Filling", "Holding")
+
+_CLIENT = "the client does not read"
+_SERVER = "the server does not read"
 
 
 @runtime_checkable
-class _Filling(Protocol):
+class Filling(Protocol):
     """A transport that tells when too much waits to be sent on it."""
 
     on_full: Callable[[], None]
@@ -21,24 +24,48 @@ class _Filling(Protocol):
 
 
 @runtime_checkable
-class _Holding(Protocol):
+class Holding(Protocol):
     """A transport that can stop receiving."""
 
-    def hold_reading(self, reason: str) -> None: ...
-    def release_reading(self, reason: str) -> None: ...
+    def hold_reading(self, reason: str) -> None:
+        """Stop, for one of several reasons that may hold at once."""
+        ...
+
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer."""
+        ...
 
 
-def couple(one: object, other: object) -> None:
-    """Let each of two transports hold the other, as far as they can."""
-    _couple(one, other, "the client does not read")
-    _couple(other, one, "the server does not read")
+class Coupling:
+    """Lets the client's end and whatever is behind it at the time hold each other, as far as they can."""
 
+    def __init__(self, client: object) -> None:
+        self._client = client
+        self._server: object = None
+        self._full = False
+        if isinstance(client, Filling):
+            client.on_full = _both(client.on_full, self._client_full)
+            client.on_room = _both(client.on_room, self._client_room)
 
-def _couple(full: object, held: object, reason: str) -> None:
-    if isinstance(full, _Filling) and isinstance(held, _Holding):
-        hold, release = held.hold_reading, held.release_reading
-        full.on_full = _both(full.on_full, lambda: hold(reason))
-        full.on_room = _both(full.on_room, lambda: release(reason))
+    def attach(self, server: object) -> None:
+        """Put a transport that has been started in the place of the one before, which is closed."""
+        self._server = server
+        client = self._client
+        if isinstance(server, Filling) and isinstance(client, Holding):
+            server.on_full = _both(server.on_full, lambda: client.hold_reading(_SERVER))
+            server.on_room = _both(server.on_room, lambda: client.release_reading(_SERVER))
+        if self._full:
+            self._client_full()
+
+    def _client_full(self) -> None:
+        self._full = True
+        if isinstance(self._server, Holding):
+            self._server.hold_reading(_CLIENT)
+
+    def _client_room(self) -> None:
+        self._full = False
+        if isinstance(self._server, Holding):
+            self._server.release_reading(_CLIENT)
 
 
 def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:

@@ -113,7 +113,7 @@ def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport], children
 
     async def relay() -> None:
         listener = StdioListener(claim, framing=face.framing)
-        await children.run(Relay(listener.open(), make_target(), _report).run())
+        await children.run(Relay(listener.open(), make_target, _report).run())
 
     run_process(relay, DEFAULT_LIMITS)
     return 0
