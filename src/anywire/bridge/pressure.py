@@ -48,7 +48,7 @@ class Coupling:
             client.on_room = _both(client.on_room, self._client_room)
 
     def attach(self, server: object) -> None:
-        """Put a transport that has been started in the place of the one before, which is closed."""
+        """Begin with a transport that has been started."""
         self._server = server
         client = self._client
         if isinstance(server, Filling) and isinstance(client, Holding):
@@ -56,6 +56,12 @@ class Coupling:
             server.on_room = _both(server.on_room, lambda: client.release_reading(_SERVER))
         if self._full:
             self._client_full()
+
+    def detach(self) -> None:
+        """The transport behind is lost: it holds nobody any more."""
+        self._server = None
+        if isinstance(self._client, Holding):
+            self._client.release_reading(_SERVER)
 
     def _client_full(self) -> None:
         self._full = True

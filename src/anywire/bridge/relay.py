@@ -93,6 +93,7 @@ class Relay:
         self._server_left = asyncio.Event()
         self._server_error: AnywireError | None = None
         self._failed = 0
+        self._ending = False
         face.callbacks.on_message = self._from_client
         face.callbacks.on_error = self._client_error
         face.callbacks.on_end = self._client_left.set
@@ -108,6 +109,7 @@ class Relay:
             await self._start()
             await self._until_either_leaves()
         finally:
+            self._ending = True
             try:
                 await self._succession.stop()
             finally:
@@ -331,10 +333,11 @@ class Relay:
     def _server_closed(self, error: AnywireError | None) -> None:
         if self._succession.failed(error):
             return
-        if not self._opened or self._client_left.is_set() or self._target is None:
+        if self._ending or self._client_left.is_set() or not self._opened or self._target is None:
             self.end(error)
             return
         self._up = False
+        self._pressure.detach()
         calm = not (self._owed.unanswered or self._remembered.is_listening) and _left_in_order(error)
         served = self._served or bool(self._owed.unanswered)
         again, failed = self._owed.unanswered.lose(self._remembered.listens, self._waiting.keys())
@@ -342,9 +345,7 @@ class Relay:
             self._owed.fail(id, self._told(error))
         self._owed.tell(self._questions.lose("the server was lost"))
         self._waiting.put_first(again)
-        self._report(
-            f"{self._all_told(error)}; {'it begins anew when it is needed' if calm else 'it begins anew'}"
-        )
+        self._report(f"{self._all_told(error)}; another takes over{' when it is needed' if calm else ''}")
         self._succession.begin(
             self._target, error or TransportClosed(self._all_told(error)), served=served, calm=calm
         )

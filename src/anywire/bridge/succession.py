@@ -70,6 +70,7 @@ class Succession:
         self._respawn = Respawn(limits)
         self._wanted = asyncio.Event()
         self._opening: asyncio.Future[Response] | None = None
+        self._lost: AnywireError | None = None
         self._task: asyncio.Task[None] | None = None
 
     async def first(self) -> Transport:
@@ -101,8 +102,9 @@ class Succession:
         """Something ended the server; say whether it was one that was about to take over."""
         if self._opening is None:
             return False
+        self._lost = error or TransportClosed("the new server has ended")
         if not self._opening.done():
-            self._opening.set_exception(error or TransportClosed("the server has ended"))
+            self._opening.set_exception(self._lost)
         return True
 
     async def stop(self) -> None:
@@ -145,6 +147,7 @@ class Succession:
     async def _open(self) -> Transport:
         """Make another server and shake hands with it as the client did, if it did."""
         target = self._make()
+        self._lost = None
         opening = self._opening = asyncio.get_running_loop().create_future()
         try:
             async with bounded(self._limits.request_seconds, "the new server did not answer initialize"):
@@ -153,8 +156,8 @@ class Succession:
                 if request is not None:
                     target.post(request)
                     self._compare(await opening)
-                elif opening.done():
-                    opening.result()
+            if self._lost is not None:
+                raise self._lost  # since it answered, or while it started
         except BaseException:
             await target.close()
             raise
