@@ -40,7 +40,7 @@ class Conversation:
         self.face = StdioServerTransport(read_fd, write_fd, framing=face, limits=limits)
         self.relay = Relay(
             self.face,
-            self.target,
+            lambda: self.target,
             self.reports.append,
             limits,
         )

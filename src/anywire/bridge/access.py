@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from anywire.bridge.era import Era, ask_era
-from anywire.bridge.hub import Hub
+from anywire.bridge.hub import Declares, Hub
 from anywire.bridge.opened import Opened
-from anywire.errors import AnywireError, HttpStatusError, TransportClosed, TransportError
+from anywire.errors import AnywireError, HttpStatusError, TransportError
 from anywire.transport.contract import Transport, ignore
 
 if TYPE_CHECKING:
@@ -98,16 +98,11 @@ class OwnServer:
         return line if line is not None and not line.closed else self._take_fresh()
 
     def conversations(self) -> Callable[[], Transport]:
-        """See `Access`.  They end with the server."""
-        lines = iter((self.line(),))
-
-        def take() -> Transport:
-            try:
-                return next(lines)
-            except StopIteration:
-                raise TransportClosed(f"{self._upstream.name} has ended") from None
-
-        self._hub = Hub(take, self._upstream.report, self._upstream.limits)
+        """See `Access`.  Where the server ends, the next of them has another."""
+        upstream = self._upstream
+        self._hub = Hub(
+            self.line, upstream.report, upstream.limits, declares=Declares.FIRST, name=upstream.name
+        )
         return partial(self._hub.connect, self)
 
     async def close(self) -> None:

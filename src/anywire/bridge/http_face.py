@@ -8,17 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import msgspec
-
-from anywire.bridge.discretion import plain_sentence
 from anywire.bridge.relay import Relay
 from anywire.bridge.upstream import Upstream
-from anywire.errors import AnywireError, SpawnFailed
+from anywire.errors import AnywireError
 from anywire.transport.contract import Transport
 from anywire.transport.http_call import HttpCallTransport
 from anywire.transport.http_session import HttpServerTransport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, JsonRpcErrorCode, Message, Request, create_error_response
 
 __all__ = ("HttpFace",)
 
@@ -53,16 +49,15 @@ class HttpFace:
         alone = isinstance(transport, HttpCallTransport)
         make_target = self._upstream.shared_target if alone else self._upstream.target
         try:
-            target = make_target()
-        except Exception as error:  # noqa: BLE001 whoever waits must be told, whatever it was
-            self._report(f"no server for a session: {error}")
-            await _refuse(transport, plain_sentence(SpawnFailed()))
-            return
-        try:
             # A client whose initialize was refused comes back without this session's id.
             ends_refused = isinstance(transport, HttpServerTransport)
             relay = Relay(
-                transport, target, self._report, self._limits, discreet=True, ends_refused=ends_refused
+                transport,
+                make_target,
+                self._report,
+                self._limits,
+                discreet=True,
+                ends_refused=ends_refused,
             )
             await relay.run()
         except AnywireError as error:
@@ -75,17 +70,3 @@ class HttpFace:
         if self._relays:
             await asyncio.wait(self._relays)
         await self._upstream.close()
-
-
-async def _refuse(transport: Transport, reason: str) -> None:
-    """Answer what a session has asked already, and end it."""
-
-    def answer(message: Message | Batch) -> None:
-        for item in message.items if isinstance(message, Batch) else (message,):
-            if isinstance(item, Request):
-                error = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
-                transport.post(msgspec.structs.replace(error, id=item.id))
-
-    transport.callbacks.on_message = answer
-    await transport.start()
-    await transport.close()

@@ -30,7 +30,7 @@ from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.modern import LATEST_STATELESS_REVISION, Envelope, claims_stateless, read_envelope
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
 from anywire.transport.contract import Callbacks, Transport, call_back, ignore, refuse_when_closed
-from anywire.wire.message import Batch, ErrorResponse, Message, Notification, Request, Response, id_key
+from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notification, Request, Response, id_key
 from anywire.wire.peer import read_cancel
 
 if TYPE_CHECKING:
@@ -90,6 +90,11 @@ class MeetingTransport:
     def closed(self) -> bool:
         """True from the moment the server was lost or `close()` was called."""
         return self._lost or self._closing is not None
+
+    @property
+    def writes_stdout(self) -> bool:
+        """Whether what comes in was written on the stdout of a child."""
+        return self._upstream.is_child
 
     @property
     def related(self) -> bytes | None:
@@ -182,14 +187,14 @@ class MeetingTransport:
         if await self._access.ask(client) is Era.STATELESS:
             return self._access.line()
         return ModernClientTransport(
-            self._access.conversations(), self._upstream.held, limits=self._upstream.limits
+            self._access.conversations(), self._upstream.held, self._upstream.limits, name=self.name
         )
 
     async def _take(self, way: _Way, transport: Transport) -> None:
         """Put a transport on the way, and send what has waited."""
         callbacks = transport.callbacks
-        callbacks.on_error = self.callbacks.on_error
-        callbacks.on_reopened = self.callbacks.on_reopened
+        callbacks.on_error = self._tell_error
+        callbacks.on_reopened = self._tell_reopened
         callbacks.on_close = self._server_lost
         self._pass_on(callbacks)
         if way.initialize is not None:
@@ -206,8 +211,22 @@ class MeetingTransport:
             self.on_room()
 
     def _pass_on(self, callbacks: Callbacks) -> None:
-        callbacks.on_message = self.callbacks.on_message
-        callbacks.on_failed = self.callbacks.on_failed
+        callbacks.on_message = self._tell
+        callbacks.on_failed = self._tell_failed
+
+    # Whoever listens may be replaced.
+
+    def _tell(self, message: Message | Batch) -> None:
+        self.callbacks.on_message(message)
+
+    def _tell_failed(self, id: bytes, error: AnywireError) -> None:
+        self.callbacks.on_failed(id, error)
+
+    def _tell_error(self, error: Fault | AnywireError) -> None:
+        self.callbacks.on_error(error)
+
+    def _tell_reopened(self) -> None:
+        self.callbacks.on_reopened()
 
     # The answer to `initialize`.
 
@@ -218,7 +237,7 @@ class MeetingTransport:
             call_back(self.callbacks.on_message, message)
         elif id_key(message.id) == id_key(initialize.id):
             self._pass_on(callbacks)
-            say = partial(self.callbacks.on_message, message)
+            say = partial(self._tell, message)
             if isinstance(message, Response):
                 self._upstream.era = Era.HANDSHAKE
                 say()
@@ -228,7 +247,7 @@ class MeetingTransport:
     def _first_failure(
         self, way: _Way, initialize: Request, callbacks: Callbacks, id: bytes, error: AnywireError
     ) -> None:
-        say = partial(self.callbacks.on_failed, id, error)
+        say = partial(self._tell_failed, id, error)
         if id_key(id) != id_key(initialize.id):
             say()
             return

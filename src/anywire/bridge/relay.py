@@ -2,8 +2,11 @@
 
 The relay reads envelopes and nothing else: each message goes out as the bytes it came in, but for
 what the other framing cannot carry.  It remembers which requests of the client are unanswered, so
-that a server which dies settles them at once and with the reason, and a client which has said all
-it wanted still gets its answers.
+that a client which has said all it wanted still gets its answers.
+
+A server that is lost in the midst of a conversation has a successor: it is told what the client had set,
+and asked again what only reads; what may have been done fails at once and with the reason.  A server that
+is lost before the conversation was opened is an error.
 
 What is no message stops here: the client is told, the server's noise is reported.
 """
@@ -11,29 +14,37 @@ What is no message stops here: the client is told, the server's noise is reporte
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable
 
-import msgspec
-
 from anywire.bridge.discretion import BEHIND, plain_sentence
-from anywire.bridge.pressure import couple
-from anywire.bridge.streams import Belonging, Relating
-from anywire.errors import AnywireError, DeadlineExceeded
+from anywire.bridge.noise import Noise
+from anywire.bridge.owed import Owed
+from anywire.bridge.pressure import Coupling
+from anywire.bridge.questions import Questions
+from anywire.bridge.remembered import ACKNOWLEDGED, INITIALIZED, Remembered
+from anywire.bridge.streams import Relating
+from anywire.bridge.succession import Succession
+from anywire.bridge.waiting import Waiting
+from anywire.errors import (
+    AnywireError,
+    DeadlineExceeded,
+    ProcessExited,
+    RemoteProtocolError,
+    TransportClosed,
+    TransportError,
+)
 from anywire.protocol.revisions import null_id
-from anywire.transport.contract import Transport
-from anywire.transport.stream import StreamTransport
-from anywire.wire.codec import decode_value
+from anywire.transport.contract import Callbacks, Transport
+from anywire.wire.event import CANCELLED
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
     Batch,
     ErrorResponse,
     Fault,
-    JsonRpcErrorCode,
     Message,
-    Notification,
     Request,
     Response,
-    create_error_response,
     id_key,
 )
 from anywire.wire.peer import read_cancel
@@ -41,102 +52,89 @@ from anywire.wire.peer import read_cancel
 __all__ = ("Relay",)
 
 
-_TOO_MANY = "too many requests are unanswered"
-
-
-class _Initialized(msgspec.Struct):
-    protocol_version: str | None = msgspec.field(default=None, name="protocolVersion")
-
-
 class Relay:
-    """One client on the face, one server behind it; `run()` is its whole life.
+    """One client on the face, one server at a time behind it; `run()` is its whole life.
 
+    `make_target` makes a transport to the server, and another to each that takes over from a lost one.
     `report` gets sentences for people, one for each thing that is worth one.  `discreet`: the client may
     be anybody on the network, so that it is told how the server failed and nothing else of it; `report`
     gets the rest.  `ends_refused`: a client whose `initialize` the server refused has no further use for
-    this conversation.
+    this conversation.  `chance` gives numbers between 0 and 1, which spread the starts of lost servers.
     """
 
     def __init__(
         self,
         face: Transport,
-        target: Transport,
+        make_target: Callable[[], Transport],
         report: Callable[[str], None],
         limits: Limits = DEFAULT_LIMITS,
         *,
         discreet: bool = False,
         ends_refused: bool = False,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self._discreet = discreet
         self._ends_refused = ends_refused
         self._face = face
-        self._target = target
-        self._name = getattr(target, "name", "the server")
-        # Only a child has a stderr where its noise belongs.
-        is_child = isinstance(target, StreamTransport)
-        self._wrote, self._where = ("wrote", " on stdout") if is_child else ("sent", "")
-        self._advice = " (it belongs on stderr)" if is_child else ""
         self._report = report
         self._limits = limits
-        self._unanswered: dict[bytes, bytes] = {}
-        # A pipe has one stream, so nothing needs to be told apart there.
-        self._belonging = None if isinstance(face, StreamTransport) else Belonging()
-        self._initialize_key: bytes | None = None
-        self._revision: str | None = None
-        self._noise = 0
-        self._answered = asyncio.Event()
-        self._answered.set()
+        self._name = "the server"
+        self._noise: Noise | None = None
+        self._target: Transport | None = None
+        self._relating: Relating | None = None
+        self._up = False  # what the client says goes to the target
+        self._opened = False  # the client has had an answer: from now on it has a conversation to lose
+        self._served = False  # ... and this server has given one
+        self._owed = Owed(face, limits)
+        self._questions = Questions(limits)
+        self._remembered = Remembered(limits, self._owed.unanswered)
+        self._waiting = Waiting(face, lambda request, why: self._owed.fail(request.id, why), limits)
+        self._pressure = Coupling(face)
+        self._succession = Succession(make_target, self, self._remembered, report, limits, chance)
         self._client_left = asyncio.Event()
         self._server_left = asyncio.Event()
         self._server_error: AnywireError | None = None
         self._failed = 0
-        self._connect()
-
-    def _connect(self) -> None:
-        face, target = self._face, self._target
-        self._relating = target if isinstance(target, Relating) else None
+        self._ending = False
         face.callbacks.on_message = self._from_client
         face.callbacks.on_error = self._client_error
         face.callbacks.on_end = self._client_left.set
         face.callbacks.on_close = lambda _: self._client_left.set()
-        target.callbacks.on_message = self._from_server
-        target.callbacks.on_error = self._server_noise
-        target.callbacks.on_close = self._server_closed
-        target.callbacks.on_failed = self._target_failed
-        couple(face, target)
 
     async def run(self) -> None:
         """Start the server, carry messages until one side ends, end the other.
 
         Raises `SpawnFailed` when the server cannot be started, and the error with which it ended
-        when it left before the client did.
+        when it left before the client did and has no successor.
         """
         try:
             await self._start()
             await self._until_either_leaves()
         finally:
-            await self._target.close()
-            await self._face.close()
-            if self._noise > 1:
-                things = f"{self._noise} things{self._where}"
-                self._report(f"{self._name} {self._wrote} {things} that are no messages")
+            self._ending = True
+            try:
+                await self._succession.stop()
+            finally:
+                self._waiting.take()
+                if self._target is not None:
+                    await self._target.close()
+                await self._face.close()
+                if self._noise is not None:
+                    self._noise.end()
 
     async def _start(self) -> None:
         try:
-            await self._target.start()
+            target = await self._succession.first()
         except AnywireError as error:
-            self._server_closed(error)
+            self.end(error)
             await self._face.start()  # what the client has said already is told why
             raise
+        self._pressure.attach(target)
+        self._up = True
         await self._face.start()
 
     async def _until_either_leaves(self) -> None:
-        left = asyncio.create_task(self._client_left.wait()), asyncio.create_task(self._server_left.wait())
-        try:
-            await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in left:
-                task.cancel()
+        await _first_of(self._client_left, self._server_left)
         if self._client_left.is_set():
             await self._finish_what_was_asked()
         if self._server_error is not None and (self._failed or not self._client_left.is_set()):
@@ -146,163 +144,273 @@ class Relay:
         """The client has said all it wanted: let the server answer what it was asked, within bounds."""
         if self._face.closed:
             return
-        waits = asyncio.create_task(self._answered.wait()), asyncio.create_task(self._server_left.wait())
-        try:
-            await asyncio.wait(
-                waits, timeout=self._limits.request_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            for task in waits:
-                task.cancel()
-        if self._unanswered and not self._server_left.is_set():
-            seconds = self._limits.request_seconds
+        seconds = self._limits.request_seconds
+        await _first_of(self._owed.settled, self._server_left, seconds=seconds)
+        if self._owed.unanswered and not self._server_left.is_set():
             error = DeadlineExceeded(
                 f"{self._name} did not answer within {seconds:g} s after the last request"
             )
             self._server_error = error
-            self._fail_all(self._told(error))
+            self._fail_all()
 
     # From the client.
 
     def _from_client(self, message: Message | Batch) -> None:
-        items = message.items if isinstance(message, Batch) else (message,)
-        requests = [item for item in items if isinstance(item, Request)]
-        if not self._has_room_for(requests):
+        if isinstance(message, Batch):
+            self._from_client_together(message)
+        elif not isinstance(message, Request) or self._owed.has_room_for([message]):
+            noted = self._note(message)
+            if noted is not None:
+                self._to_server(noted)
+
+    def _from_client_together(self, batch: Batch) -> None:
+        """Pass a batch on as it is where nothing in it is ours to change."""
+        if not self._owed.has_room_for([item for item in batch.items if isinstance(item, Request)]):
             return
-        for item in items:
-            if isinstance(item, Request):
-                self._ask(item)
-            elif isinstance(item, Notification) and (cancelled := read_cancel(item)) is not None:
-                self._forget(cancelled.key)
-        if self._server_left.is_set() or self._target.closed:
-            self._fail_all(self._why_server_left())
-        else:
+        noted = [item if isinstance(item, Fault) else self._note(item) for item in batch.items]
+        if self._up and all(item is seen for item, seen in zip(batch.items, noted, strict=True)):
+            self._to_server(batch)
+            return
+        for item in noted:
+            if isinstance(item, Fault):
+                self._client_error(item)
+            elif item is not None:
+                self._to_server(item)
+
+    def _note(self, message: Message) -> Message | None:
+        """Note what has to be noted of it; return it as the server shall see it, None: not at all."""
+        if isinstance(message, Request):
+            return self._ask(message)
+        if isinstance(message, Response | ErrorResponse):
+            return self._questions.answer(message)
+        if message.method == INITIALIZED:
+            self._remembered.initialized(message)
+            return message if self._up else None  # its successor is told anyway
+        if (cancelled := read_cancel(message)) is not None:
+            self._settle(cancelled.key)
+            return message if self._up else None
+        return message
+
+    def _ask(self, request: Request) -> Request | None:
+        if self._remembered.ours and id_key(request.id) in self._remembered.ours:
+            self._owed.refuse(request.id, "that id is in use; take another")
+            return None
+        self._owed.ask(request)
+        return request
+
+    def _to_server(self, message: Message | Batch) -> None:
+        if self._server_left.is_set():
+            self._fail_all()
+        elif self._target is not None and self._up and not self._target.closed:
             self._forward(self._target, message)
-
-    def _has_room_for(self, requests: list[Request]) -> bool:
-        """Hold a client that asks faster than the server answers; refuse one that cannot be held."""
-        count, limit = len(self._unanswered) + len(requests), self._limits.requests_in_flight
-        if isinstance(self._face, StreamTransport):
-            if count >= limit:
-                self._face.hold_reading(_TOO_MANY)
-            return True
-        if count > limit:
-            self._refuse(requests)
-        return count <= limit
-
-    def _ask(self, request: Request) -> None:
-        key = id_key(request.id)
-        self._unanswered[key] = request.id
-        self._answered.clear()
-        if self._belonging is not None:
-            self._belonging.asked(request)
-        if request.method == "initialize":
-            self._initialize_key = key
-
-    def _refuse(self, requests: list[Request]) -> None:
-        reason = f"more than {self._limits.requests_in_flight} requests are unanswered; wait for some of them"
-        for request in requests:
-            self._reply_error(request.id, reason)
+        elif self._target is not None and isinstance(message, Response | ErrorResponse):
+            self._forward(self._target, message)  # it may be asking before it takes over
+        else:
+            for item in message.items if isinstance(message, Batch) else (message,):
+                if not isinstance(item, Fault):
+                    self._waiting.put(item)
+            self._succession.want()
 
     def _client_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
             self._report(str(error))
-            self._answered.set()  # nobody is there to read them
+            self._owed.settled.set()  # nobody is there to read them
             return
-        reply = error.answer(null_id(self._revision))
+        reply = error.answer(null_id(self._remembered.revision))
         if reply is not None:
-            self._forward(self._face, reply)
+            self._owed.post(reply)
 
     # From the server.
 
     def _from_server(self, message: Message | Batch) -> None:
-        related = None if self._relating is None else self._relating.related
-        if related is None and self._belonging is not None and not isinstance(message, Batch):
-            related = self._belonging.of(message)
-        for item in message.items if isinstance(message, Batch) else (message,):
-            if isinstance(item, Response | ErrorResponse) and item.id is not None:
-                self._settle(item)
-        self._forward(self._face, message, related)
-
-    def _settle(self, reply: Response | ErrorResponse) -> None:
-        assert reply.id is not None
-        key = id_key(reply.id)
-        if not self._forget(key) or key != self._initialize_key:
+        if not isinstance(message, Batch):
+            self._to_client(message)
             return
-        if isinstance(reply, Response):
-            self._revision = _revision_of(reply)
-        elif self._ends_refused:
-            self._client_left.set()  # heard of when the reply has been handed on
+        seen = [item if isinstance(item, Fault) else self._hear(item) for item in message.items]
+        if all(item is each for item, each in zip(message.items, seen, strict=True)):
+            self._owed.post(message)
+            return
+        for each in seen:
+            if each is not None and not isinstance(each, Fault):
+                self._owed.post(each)
 
-    def _forget(self, key: bytes) -> bool:
-        """An answer has come, or is wanted no more; say whether one was awaited."""
-        awaited = self._unanswered.pop(key, None) is not None
-        if self._belonging is not None:
-            self._belonging.settled(key)
-        if not self._unanswered:
-            self._answered.set()
-        if (
-            isinstance(self._face, StreamTransport)
-            and 2 * len(self._unanswered) <= self._limits.requests_in_flight
-        ):
-            self._face.release_reading(_TOO_MANY)
-        return awaited
+    def _to_client(self, message: Message) -> None:
+        related = None if self._relating is None else self._relating.related
+        if related is None:
+            related = self._owed.stream_of(message)
+        heard = self._hear(message)
+        if heard is not None:
+            self._owed.post(heard, related)
+
+    def _hear(self, message: Message) -> Message | None:
+        """Note what has to be noted of it; return it as the client shall see it, None: not at all."""
+        if isinstance(message, Response | ErrorResponse):
+            return None if message.id is not None and self._take_reply(message, message.id) else message
+        if isinstance(message, Request):
+            asked = self._questions.ask(message)
+            if isinstance(asked, Request) or self._target is None:
+                return asked
+            self._forward(self._target, asked)
+            return None
+        if message.method == CANCELLED:
+            return self._questions.withdraw(message)
+        if message.method == ACKNOWLEDGED:
+            changes = self._remembered.acknowledged(message)
+            if changes is not None:
+                self._owed.tell(changes)
+                return None
+        return message
+
+    def _take_reply(self, reply: Response | ErrorResponse, id: bytes) -> bool:
+        """The server has answered a request; say whether it was one of ours."""
+        key = id_key(id)
+        if self._remembered.ours and key in self._remembered.ours:
+            self._take_own(key, reply)
+            return True
+        asked = self._settle(key)
+        if asked is None:
+            return False
+        self._served = True
+        if isinstance(asked, Request):
+            self._remembered.answered(asked, reply)
+            if asked.method == "initialize" and isinstance(reply, ErrorResponse):
+                if self._ends_refused:
+                    self._client_left.set()  # heard of when the reply has been handed on
+                return False
+        self._opened = True
+        return False
+
+    def _take_own(self, key: bytes, reply: Response | ErrorResponse) -> None:
+        method = self._remembered.ours.pop(key)
+        if method == "initialize":
+            self._succession.answered(reply)
+        elif isinstance(reply, ErrorResponse):
+            self._report(f"{self._name} has refused {method} after a loss: {reply.detail().message}")
+
+    def _settle(self, key: bytes) -> Request | bytes | None:
+        asked = self._owed.settle(key)
+        if isinstance(asked, Request):
+            self._remembered.gone(key)
+        return asked
 
     def _server_noise(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
             self._report(str(error))
             return
-        if error.is_reply and error.id is not None and id_key(error.id) in self._unanswered:
-            name = BEHIND if self._discreet else self._name
-            self._fail(error.id, f"{name}: its reply cannot be used: {error.reason}")
-            return
-        self._noise += 1
-        if self._noise == 1:
-            start = error.data[:120].decode("utf-8", "backslashreplace")
-            self._report(
-                f"{self._name} {self._wrote} something{self._where} that is no message{self._advice}: "
-                f"{start!r}: {error.reason}"
-            )
-
-    def _server_closed(self, error: AnywireError | None) -> None:
-        self._server_error = self._server_error or error  # the first says why
-        self._fail_all(self._why_server_left())
-        self._server_left.set()
+        key = id_key(error.id) if error.is_reply and error.id is not None else b""
+        reason = f"its reply cannot be used: {error.reason}"
+        if error.id is not None and key in self._owed.unanswered:
+            self._owed.fail(error.id, f"{BEHIND if self._discreet else self._name}: {reason}")
+        elif key in self._remembered.ours:
+            self._own_failed(key, RemoteProtocolError(f"{self._name}: {reason}"))
+        elif self._noise is not None:
+            self._noise.hear(error)
 
     def _target_failed(self, id: bytes, error: AnywireError) -> None:
+        if id_key(id) in self._remembered.ours:
+            self._own_failed(id_key(id), error)
+            return
         if self._discreet:
             self._report(str(error))
-        self._fail(id, self._told(error))
+        self._owed.fail(id, self._told(error))
+
+    def _own_failed(self, key: bytes, error: AnywireError) -> None:
+        method = self._remembered.ours.pop(key)
+        if method != "initialize" or not self._succession.failed(error):
+            self._report(f"{method} could not be said again after a loss: {error}")
+
+    # When the server is lost.
+
+    def connect(self, target: Transport) -> None:
+        """Listen to a server that has not been started."""
+        if self._target is not None:
+            self._target.callbacks = Callbacks()  # whatever comes of it still
+        self._target = target
+        self._relating = target if isinstance(target, Relating) else None
+        self._name = getattr(target, "name", self._name)
+        self._noise = self._noise or Noise(target, self._name, self._report)
+        target.callbacks.on_message = self._from_server
+        target.callbacks.on_error = self._server_noise
+        target.callbacks.on_close = self._server_closed
+        target.callbacks.on_failed = self._target_failed
+        target.callbacks.on_reopened = self._reopened
+
+    def _server_closed(self, error: AnywireError | None) -> None:
+        if self._succession.failed(error):
+            return
+        if self._ending or self._client_left.is_set() or not self._opened or self._target is None:
+            self.end(error)
+            return
+        self._up = False
+        self._pressure.detach()
+        calm = not (self._owed.unanswered or self._remembered.is_listening) and _left_in_order(error)
+        served = self._served or bool(self._owed.unanswered)
+        again, failed = self._owed.unanswered.lose(self._remembered.listens, self._waiting.keys())
+        for id in failed:
+            self._owed.fail(id, self._told(error))
+        self._owed.tell(self._questions.lose("the server was lost"))
+        self._waiting.put_first(again)
+        self._report(f"{self._all_told(error)}; another takes over{' when it is needed' if calm else ''}")
+        self._succession.begin(
+            self._target, error or TransportClosed(self._all_told(error)), served=served, calm=calm
+        )
+
+    def carry_on(self, target: Transport) -> None:
+        """Go on with a server that knows of the client's handshake."""
+        self._pressure.attach(target)
+        self._up, self._served = True, False
+        for message in self._remembered.settings():
+            self._forward(target, message)
+        for message in self._waiting.take():
+            if not isinstance(message, Request) or id_key(message.id) in self._owed.unanswered:
+                self._forward(target, message)
+        self._owed.tell(self._remembered.changes())
+
+    def _reopened(self) -> None:
+        """The transport has shaken hands again by itself; nothing else is known at the other end."""
+        self._owed.tell(self._questions.lose("the session was lost"))
+        if self._target is not None:
+            for message in self._remembered.asked_anew():
+                self._forward(self._target, message)
+        self._owed.tell(self._remembered.changes())
+
+    def end(self, error: AnywireError | None) -> None:
+        """There will be no server any more."""
+        self._server_error = self._server_error or error  # the first says why
+        self._waiting.take()
+        self._fail_all()
+        self._server_left.set()
+
+    def _fail_all(self) -> None:
+        self._failed += self._owed.fail_all(self._told(self._server_error))
 
     def _told(self, error: AnywireError | None) -> str:
         """Say what the client may know of an error."""
-        if self._discreet:
-            return plain_sentence(error)
+        return plain_sentence(error) if self._discreet else self._all_told(error)
+
+    def _all_told(self, error: AnywireError | None) -> str:
         return str(error) if error is not None else f"{self._name} was ended"
 
-    def _why_server_left(self) -> str:
-        return self._told(self._server_error)
-
-    def _fail_all(self, why: str) -> None:
-        self._failed += len(self._unanswered)
-        for id in list(self._unanswered.values()):
-            self._fail(id, why)
-
-    def _fail(self, id: bytes, reason: str) -> None:
-        self._forget(id_key(id))
-        self._reply_error(id, reason)
-
-    def _reply_error(self, id: bytes, reason: str) -> None:
-        reply = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
-        self._forward(self._face, msgspec.structs.replace(reply, id=id))
-
-    def _forward(self, transport: Transport, message: Message | Batch, related: bytes | None = None) -> None:
-        if not transport.closed:
-            transport.post(message, related)
+    def _forward(self, target: Transport, message: Message | Batch) -> None:
+        if target.closed:
+            return
+        try:
+            target.post(message)
+        except TransportError as error:
+            # A child that reads no more and runs on: nobody else will say what becomes of the request.
+            if isinstance(message, Request):
+                self._target_failed(message.id, error)
 
 
-def _revision_of(reply: Response) -> str | None:
+def _left_in_order(error: AnywireError | None) -> bool:
+    return error is None or (isinstance(error, ProcessExited) and error.returncode == 0)
+
+
+async def _first_of(*events: asyncio.Event, seconds: float | None = None) -> None:
+    """Wait until one of several things has happened, or so long."""
+    waits = [asyncio.create_task(event.wait()) for event in events]
     try:
-        return decode_value(reply.result, _Initialized).protocol_version
-    except msgspec.MsgspecError:
-        return None
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anywire.bridge.access import OwnServer, SharedServer
+from anywire.bridge.held_connections import HeldConnections
 from anywire.bridge.hub import Hub
 from anywire.bridge.meeting import MeetingTransport
+from anywire.bridge.mirroring import MirroringTransport
+from anywire.bridge.noise import writes_stdout
 from anywire.transport.contract import Transport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anywire.bridge.era import Era
+    from anywire.protocol.http.mirrored import Mirror
     from anywire.protocol.modern import Envelope
 
 __all__ = ("Upstream",)
@@ -48,13 +54,16 @@ class Upstream:
         self.mirrors: dict[str, Sequence[Mirror]] = {}
         #: What the server is called in errors.
         self.name = "the server behind the bridge"
+        #: Whether it is a child of ours.
+        self.is_child = False
         #: Calls that wait for their client's input, whichever connection it comes on.
-        self.held = HeldConversations(limits)
+        self.held = HeldConnections(limits)
 
     def make(self) -> Transport:
         """Return a transport to the server, not started."""
         transport = self._make()
         self.name = getattr(transport, "name", self.name)
+        self.is_child = writes_stdout(transport)
         if hasattr(transport, "mirrors"):
             setattr(transport, "mirrors", self.mirrors)  # noqa: B010 no other transport has it
             return MirroringTransport(transport, self.mirrors)
@@ -74,7 +83,8 @@ class Upstream:
     def hub(self) -> Hub:
         """The server that is shared, as its hub."""
         if self._hub is None:
-            self._hub = Hub(self._make_shared, self.report, self.limits)
+            idle = self.limits.session_idle_seconds
+            self._hub = Hub(self._make_shared, self.report, self.limits, idle_seconds=idle, name=self.name)
         return self._hub
 
     async def ask(self, client: Envelope) -> Era:

@@ -9,7 +9,16 @@ import re
 from anywire.cli.parser import nearest
 from anywire.wire.framing import Framing
 
-__all__ = ("add_child_options", "add_era", "add_json", "add_timeout", "add_verbose", "count", "duration", "framing")
+__all__ = (
+    "add_child_options",
+    "add_era",
+    "add_json",
+    "add_timeout",
+    "add_verbose",
+    "count",
+    "duration",
+    "framing",
+)
 
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)")

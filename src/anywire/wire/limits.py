@@ -119,6 +119,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     reconnect_seconds: float = 1.0
     #: ... up to this.
     reconnect_most_seconds: float = 60.0
+    #: Starts in a row of a bridge's lost server that bring nothing: then it is given up.
+    restarts: int = 5
+    #: A bridge's server that was lost again soon waits so long for its next start; doubled each time ...
+    restart_seconds: float = 0.5
+    #: ... up to this ...
+    restart_most_seconds: float = 30.0
+    #: ... until it has run for so long: then what was before is forgotten.
+    restart_forgiven_seconds: float = 60.0
     #: Worker threads for handlers that block.
     worker_threads: int = 32
 

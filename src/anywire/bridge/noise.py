@@ -1,0 +1,48 @@
+"""What a server behind a bridge sends that is no message: the first is reported, the others are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from anywire.transport.contract import Transport
+from anywire.transport.stream import StreamTransport
+from anywire.wire.message import Fault
+
+__all__ = ("Noise", "writes_stdout")
+
+_SHOWN_BYTES: Final = 120
+
+
+def writes_stdout(target: Transport) -> bool:
+    """Say whether what comes from there was written on the stdout of a child."""
+    return isinstance(target, StreamTransport) or bool(getattr(target, "writes_stdout", False))
+
+
+class Noise:
+    """Tells whoever runs the bridge; the client would not know what to make of it."""
+
+    def __init__(self, target: Transport, name: str, report: Callable[[str], None]) -> None:
+        # Only a child has a stderr where its noise belongs.
+        is_child = writes_stdout(target)
+        self._source = f"{name} {'wrote' if is_child else 'sent'}"
+        self._where = " on stdout" if is_child else ""
+        self._advice = " (it belongs on stderr)" if is_child else ""
+        self._report = report
+        self._count = 0
+
+    def hear(self, fault: Fault) -> None:
+        """Take something that is no message."""
+        self._count += 1
+        if self._count == 1:
+            start = fault.data[:_SHOWN_BYTES].decode("utf-8", "backslashreplace")
+            self._report(
+                f"{self._source} something{self._where} that is no message{self._advice}: "
+                f"{start!r}: {fault.reason}"
+            )
+
+    def end(self) -> None:
+        """The server has ended: tell how many there were, if more than the one that was told."""
+        if self._count > 1:
+            self._report(f"{self._source} {self._count} things{self._where} that are no messages")
+        self._count = 0

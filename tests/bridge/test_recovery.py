@@ -1,0 +1,472 @@
+"""A server that is lost in the midst of a conversation, and what its client notices of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from anywire.errors import ProcessExited, RemoteProtocolError, SpawnFailed, TransportBroken
+from anywire.testing.clock import in_virtual_time
+from anywire.wire.limits import Limits
+from tests.bridge.stage import CAPABILITIES, CRASH, LEFT, Stage
+
+LISTS = ("notifications/tools/list_changed", "notifications/resources/list_changed")
+
+
+@in_virtual_time
+async def test_a_successor_is_told_what_the_client_had_said_in_its_handshake() -> None:
+    """With the params of the client, byte for byte, under an id of ours; the client hears what may differ."""
+    async with Stage() as stage:
+        server = await stage.next_server()
+        order = (
+            b'{"params":{"x":1.0e-5,"protocolVersion":"2025-11-25","capabilities":{},'
+            b'"clientInfo":{"name":"\\ud83d","version":"1"}},"jsonrpc":"2.0","method":"initialize","id":0}'
+        )
+        await stage.client.send_bytes(order + b"\n")
+        await server.opens()
+        await stage.client.receive()
+        await stage.client.notify("notifications/initialized")
+        await server.hears("notifications/initialized")
+        server.lose()
+        successor = await stage.next_server()
+        again = await successor.peer.receive_message()
+
+        assert again.frame == order.replace(b'"id":0', b'"id":"anywire-again-1"')
+        result = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES, "serverInfo": {}}
+        await successor.peer.answer({"id": "anywire-again-1"}, result)
+        await successor.hears("notifications/initialized")
+        await stage.hears_of(*LISTS)
+        await stage.client.expect_silence()
+
+
+@in_virtual_time
+async def test_the_level_and_the_subscriptions_are_set_anew() -> None:
+    """Those that hold: not what was refused, nor what was ended."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "logging/setLevel", {"level": "debug"})
+        await server.answers("logging/setLevel")
+        for number, uri in enumerate(("a:1", "a:2", "a:3"), 2):
+            await stage.client.ask(number, "resources/subscribe", {"uri": uri})
+        await server.answers("resources/subscribe")
+        await server.answers("resources/subscribe")
+        refused = await server.hears("resources/subscribe")
+        error = {"code": -32002, "message": "there is none"}
+        await server.peer.send({"jsonrpc": "2.0", "id": refused["id"], "error": error})
+        await stage.client.ask(5, "resources/unsubscribe", {"uri": "a:1"})
+        await server.answers("resources/unsubscribe")
+        await stage.client.receive_many(5)
+        server.lose()
+        successor = await stage.taken_over()
+
+        assert (await successor.answers("logging/setLevel"))["params"] == {"level": "debug"}
+        assert (await successor.answers("resources/subscribe"))["params"] == {"uri": "a:2"}
+        *_, updated = await stage.hears_of(*LISTS, "notifications/resources/updated")
+        assert updated["params"] == {"uri": "a:2"}
+        await successor.peer.expect_silence()
+        await stage.client.expect_silence()  # the answers were for us
+
+
+@in_virtual_time
+async def test_what_only_reads_is_asked_again_and_the_rest_fails_at_once() -> None:
+    """With the exit code and the last words; each request is settled once."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.call(1, "pay")
+        await stage.client.ask(2, "tools/list", {"cursor": "x"})
+        await stage.client.ask(3, "unheard/of")
+        for method in ("tools/call", "tools/list", "unheard/of"):
+            await server.hears(method)
+        server.lose()
+        failed = await stage.client.receive_many(2)
+        successor = await stage.taken_over()
+
+        assert [each["id"] for each in failed] == [1, 3]
+        for each in failed:
+            told = each["error"]["message"]
+            assert told == "server exited with code 3; its last words: the disk is full"
+        request = await successor.answers("tools/list", {"tools": []})
+        assert (request["id"], request["params"]) == (2, {"cursor": "x"})
+        await stage.hears_of(*LISTS)
+        await stage.client.expect({"jsonrpc": "2.0", "id": 2, "result": {"tools": []}})
+        await successor.peer.expect_silence()
+
+
+@in_virtual_time
+async def test_a_request_that_ends_two_servers_is_not_asked_a_third_time() -> None:
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "resources/read", {"uri": "a:poison"})
+        await server.hears("resources/read")
+        server.lose()
+        successor = await stage.taken_over()
+        await successor.hears("resources/read")
+        successor.lose()
+        *_, failed = await stage.client.receive_many(3)
+        third = await stage.taken_over()
+
+        assert (failed["id"], "exited with code 3" in failed["error"]["message"]) == (1, True)
+        await third.peer.expect_silence()
+
+
+@in_virtual_time
+async def test_what_is_asked_meanwhile_waits_for_the_successor_in_order() -> None:
+    """Behind what is asked again; what is cancelled meanwhile is not asked at all."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "tools/list")
+        await server.hears("tools/list")
+        server.lose()
+        successor = await stage.next_server()
+        await stage.client.call(2, "pay")
+        await stage.client.call(3, "unwanted")
+        await stage.client.notify("notifications/roots/list_changed")
+        await stage.client.notify("notifications/cancelled", {"requestId": 3})
+        await stage.client.call(4, "ship")
+        await stage.client.expect_silence()
+        await successor.opens()
+
+        for method in ("notifications/initialized", "tools/list"):
+            await successor.hears(method)
+        assert (await successor.hears("tools/call"))["id"] == 2
+        await successor.hears("notifications/roots/list_changed")
+        assert (await successor.hears("tools/call"))["id"] == 4
+        await successor.peer.expect_silence()
+
+
+@in_virtual_time
+async def test_a_client_is_told_not_to_answer_a_lost_server_and_its_late_answer_is_dropped() -> None:
+    """Also where the successor asks under the same id."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await server.peer.ask(7, "roots/list")
+        await stage.client.receive()
+        server.lose()
+        (cancelled,) = await stage.hears_of("notifications/cancelled")
+        successor = await stage.taken_over()
+        await stage.hears_of(*LISTS)
+        await successor.peer.ask(7, "sampling/createMessage", {"maxTokens": 1.0})
+        asked = await stage.client.receive()
+        await stage.client.send({"jsonrpc": "2.0", "id": 7, "result": {"roots": []}})
+        await stage.client.answer(asked, {"role": "assistant"})
+
+        assert cancelled["params"] == {"requestId": 7, "reason": "the server was lost"}
+        assert asked["id"] != 7
+        await successor.peer.expect({"jsonrpc": "2.0", "id": 7, "result": {"role": "assistant"}})
+        await successor.peer.ask(7, "roots/list")
+        again = await stage.client.receive()
+        assert again["id"] == 7  # the late answer has come: there is nothing to mistake it for
+        await stage.client.expect_silence()
+
+
+@in_virtual_time
+async def test_a_question_under_another_id_is_withdrawn_under_that() -> None:
+    async with Stage() as stage:
+        server = await stage.opened()
+        await server.peer.ask("q", "roots/list")
+        await stage.client.receive()
+        server.lose()
+        successor = await stage.taken_over()
+        await stage.hears_of("notifications/cancelled", *LISTS)
+        await successor.peer.ask("q", "roots/list")
+        asked = await stage.client.receive()
+        await successor.peer.notify("notifications/cancelled", {"requestId": "q", "reason": "enough"})
+        (cancelled,) = await stage.hears_of("notifications/cancelled")
+
+        assert cancelled["params"] == {"requestId": asked["id"], "reason": "enough"}
+
+
+@in_virtual_time
+async def test_a_server_that_left_in_order_comes_back_when_it_is_needed() -> None:
+    async with Stage() as stage:
+        server = await stage.opened()
+        server.lose(LEFT)
+        await stage.client.expect_silence()
+        assert len(stage.servers) == 1
+        await stage.client.call(1, "pay")
+        successor = await stage.taken_over()
+        await successor.answers("tools/call")
+
+        await stage.hears_of(*LISTS)
+        await stage.client.expect({"jsonrpc": "2.0", "id": 1, "result": {}})
+
+
+@in_virtual_time
+async def test_a_server_that_left_in_order_while_somebody_listens_comes_back_at_once() -> None:
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "resources/subscribe", {"uri": "a:1"})
+        await server.answers("resources/subscribe")
+        await stage.client.receive()
+        server.lose(LEFT)
+        successor = await stage.taken_over()
+
+        await successor.answers("resources/subscribe")
+
+
+@in_virtual_time
+async def test_servers_that_do_not_come_up_are_given_up_and_everybody_is_told() -> None:
+    """The relay ends with the last error, as if it were the first."""
+    async with Stage(Limits(restarts=3)) as stage:
+        server = await stage.opened()
+        stage.failing = 9
+        await stage.client.call(1, "pay")
+        await stage.client.ask(2, "tools/list")
+        await server.hears("tools/call")
+        await server.hears("tools/list")
+        server.lose()
+        first, second = await stage.client.receive_many(2)
+        error = await stage.ended()
+
+        assert isinstance(error, SpawnFailed)
+        assert (first["id"], "exited with code 3" in first["error"]["message"]) == (1, True)
+        assert (second["id"], "no program was found" in second["error"]["message"]) == (2, True)
+        assert stage.failing == 6
+        assert stage.reports[-1] == "given up: 3 servers in a row brought nothing"
+
+
+@in_virtual_time
+async def test_servers_that_leave_by_themselves_at_once_are_given_up() -> None:
+    """However well they shake hands: ever later, and not for ever."""
+    async with Stage(Limits(restarts=4)) as stage:
+        server = await stage.opened()
+        loop, times = asyncio.get_running_loop(), list[float]()
+        server.lose()
+        for _ in range(4):
+            successor = await stage.taken_over()
+            times.append(loop.time())
+            successor.lose()
+        error = await stage.ended()
+
+        assert isinstance(error, ProcessExited)
+        assert error.returncode == 3
+        assert times == pytest.approx([0, 0.5, 1.5, 3.5])
+
+
+@in_virtual_time
+async def test_a_server_that_ran_for_a_while_is_forgiven_what_was_before() -> None:
+    async with Stage(Limits(restarts=2)) as stage:
+        server = await stage.opened()
+        loop = asyncio.get_running_loop()
+        for _ in range(5):
+            server.lose()
+            lost = loop.time()
+            server = await stage.taken_over()
+            assert loop.time() == pytest.approx(lost)
+            await asyncio.sleep(61)
+
+
+@in_virtual_time
+async def test_calls_that_end_their_server_fail_alone_however_many_they_are() -> None:
+    """It is the call that is at fault: the next server is tried, a little later each time."""
+    async with Stage(Limits(restarts=2, restart_most_seconds=2)) as stage:
+        server = await stage.opened()
+        for number in range(10):
+            await stage.client.call(number, "fatal")
+            await server.hears("tools/call")
+            server.lose()
+            failed = await stage.client.receive()
+            assert (failed["id"], failed["error"]["code"]) == (number, -32603)
+            server = await stage.taken_over()
+            await stage.hears_of(*LISTS)
+
+
+@in_virtual_time
+async def test_a_successor_that_is_silent_is_not_waited_for_without_end() -> None:
+    async with Stage(Limits(restarts=2, request_seconds=5)) as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "tools/list")
+        await server.hears("tools/list")
+        server.lose()
+        for _ in range(2):
+            await (await stage.next_server()).hears("initialize")
+        failed = await stage.client.receive()
+        error = await stage.ended()
+
+        assert failed["error"]["message"] == "a lost server has no successor yet, after 5 s"
+        assert str(error) == "the new server did not answer initialize within 5 s"
+
+
+@in_virtual_time
+async def test_a_successor_of_another_revision_cannot_take_over() -> None:
+    """The client cannot be told, so the relay ends."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        server.lose()
+        successor = await stage.next_server()
+        await stage.client.call(1, "pay")
+        await successor.opens("2024-11-05")
+        failed = await stage.client.receive()
+        error = await stage.ended()
+
+        assert isinstance(error, RemoteProtocolError)
+        assert "it speaks revision 2024-11-05 now, and 2025-11-25 was agreed on" in str(error)
+        assert failed["error"]["message"] == str(error)
+
+
+@in_virtual_time
+async def test_a_successor_that_is_lost_before_it_takes_over_has_one_itself() -> None:
+    """What waits goes on waiting."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        server.lose()
+        second = await stage.next_server()
+        await stage.client.call(1, "pay")
+        await second.hears("initialize")
+        second.lose(TransportBroken("reset"))
+        third = await stage.next_server()
+        refused = await third.hears("initialize")
+        error = {"code": -32603, "message": "not yet"}
+        await third.peer.send({"jsonrpc": "2.0", "id": refused["id"], "error": error})
+        fourth = await stage.next_server()
+        await fourth.opens()
+        fourth.lose()  # in the same breath
+        fifth = await stage.taken_over()
+
+        assert (await fifth.answers("tools/call"))["id"] == 1
+        assert any("refused initialize: not yet" in report for report in stage.reports)
+
+
+@in_virtual_time
+async def test_a_server_that_is_lost_before_the_conversation_was_opened_is_an_error() -> None:
+    """A client whose handshake was refused has no conversation either."""
+    for answers in (False, True):
+        async with Stage() as stage:
+            server = await stage.next_server()
+            await stage.client.ask(1, "initialize", {})
+            request = await server.hears("initialize")
+            if answers:
+                error = {"code": -32603, "message": "not you"}
+                await server.peer.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
+                await stage.client.receive()
+            server.lose()
+            assert await stage.ended() is CRASH
+            assert len(stage.servers) == 1
+
+
+@in_virtual_time
+async def test_a_handshake_that_the_client_had_not_finished_is_finished_by_the_client() -> None:
+    async with Stage() as stage:
+        server = await stage.next_server()
+        await stage.client.ask(1, "initialize", {"protocolVersion": "2025-11-25"})
+        await server.opens()
+        await stage.client.receive()
+        server.lose()
+        successor = await stage.next_server()
+        await successor.opens()
+        await successor.peer.expect_silence()
+        await stage.client.notify("notifications/initialized")
+
+        await successor.hears("notifications/initialized")
+        await stage.client.expect_silence()
+
+
+@in_virtual_time
+async def test_a_client_that_leaves_meanwhile_still_gets_its_answer() -> None:
+    """What it had asked for is asked again; then everything ends."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "tools/list")
+        await server.hears("tools/list")
+        server.lose()
+        stage.client.end()
+        successor = await stage.taken_over()
+        await successor.answers("tools/list", {"tools": []})
+
+        await stage.hears_of(*LISTS)
+        assert (await stage.client.receive())["id"] == 1
+        assert await stage.ended() is None
+
+
+@in_virtual_time
+async def test_a_server_that_is_lost_when_its_client_has_left_has_no_successor() -> None:
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "tools/list")
+        await server.hears("tools/list")
+        stage.client.end()
+        await server.peer.expect_silence()
+        server.lose()
+
+        assert "exited with code 3" in (await stage.client.receive())["error"]["message"]
+        assert await stage.ended() is CRASH
+        assert len(stage.servers) == 1
+
+
+@in_virtual_time
+async def test_nobody_on_the_network_is_told_whose_server_was_lost() -> None:
+    async with Stage(discreet=True) as stage:
+        server = await stage.opened()
+        await stage.client.call(1, "pay")
+        await server.hears("tools/call")
+        server.lose()
+        failed = await stage.client.receive()
+        await stage.taken_over()
+
+        told = "the server behind the bridge exited with code 3; see the bridge's log"
+        assert failed["error"]["message"] == told
+        assert any("the disk is full" in report for report in stage.reports)
+
+
+@in_virtual_time
+async def test_a_client_that_asks_for_much_meanwhile_is_held() -> None:
+    limits = Limits(write_high_bytes=10_000, write_low_bytes=1_000)
+    async with Stage(limits) as stage:
+        server = await stage.opened()
+        server.lose()
+        successor = await stage.next_server()
+
+        async def ask() -> None:
+            for number in range(100):
+                await stage.client.call(number, "pay", {"for": "x" * 1_000})
+
+        asking = asyncio.ensure_future(ask())
+        await stage.client.expect_silence()
+        assert not asking.done()
+        assert len(stage.relay._waiting) <= 12
+        await successor.opens()
+
+        await successor.hears("notifications/initialized")
+        assert [(await successor.hears("tools/call"))["id"] for _ in range(100)] == list(range(100))
+
+
+@in_virtual_time
+async def test_a_client_may_not_take_an_id_of_ours_while_it_is_in_use() -> None:
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "logging/setLevel", {"level": "debug"})
+        await server.answers("logging/setLevel")
+        await stage.client.receive()
+        await stage.client.ask("anywire-again-1", "tools/list")
+        await server.hears("tools/list")
+        server.lose()
+        successor = await stage.next_server()
+        assert (await successor.opens())["id"] == "anywire-again-2"
+        await successor.hears("notifications/initialized")
+        ours = await successor.hears("logging/setLevel")
+        await successor.answers("tools/list", {"tools": []})
+        await stage.hears_of(*LISTS)
+        assert (await stage.client.receive())["id"] == "anywire-again-1"
+        await stage.client.ask(ours["id"], "ping")
+        refused = await stage.client.receive()
+
+        assert refused["error"]["message"] == "that id is in use; take another"
+
+
+@in_virtual_time
+async def test_a_transport_that_shook_hands_again_by_itself_is_told_the_rest() -> None:
+    """As over HTTP, when the server has lost the session."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "resources/subscribe", {"uri": "a:1"})
+        await server.answers("resources/subscribe")
+        await stage.client.receive()
+        await server.peer.ask(3, "roots/list")
+        await stage.client.receive()
+        server.wire.callbacks.on_reopened()
+
+        await server.answers("resources/subscribe")
+        await stage.hears_of("notifications/cancelled", *LISTS, "notifications/resources/updated")
+        await stage.client.expect_silence()
+        assert len(stage.servers) == 1
