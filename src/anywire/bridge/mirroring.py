@@ -21,9 +21,9 @@ from anywire.protocol.modern import claims_stateless
 from anywire.protocol.types.error_data import McpErrorCode
 from anywire.protocol.types.reading import read, read_items
 from anywire.protocol.types.tools import ListToolsResult, Tool
-from anywire.transport.contract import Callbacks, Transport
+from anywire.transport.contract import Transport
 from anywire.wire.codec import encode_value
-from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notification, Request, Response, id_key
+from anywire.wire.message import Batch, ErrorResponse, Message, Notification, Request, Response, id_key
 from anywire.wire.peer import read_cancel
 from anywire.wire.splice import get_member
 
@@ -50,26 +50,11 @@ class MirroringTransport(Layer):
 
     def __init__(self, inner: Transport, mirrors: Mirrors) -> None:
         super().__init__(inner)
-        self._own = Callbacks()
         self._mirrors = mirrors
         self._lists: set[bytes] = set()
         self._calls: dict[bytes, Request] = {}
         self._refused: dict[bytes, _Refused] = {}
         self._asked = 0
-        inner.callbacks.on_message = self._receive
-        inner.callbacks.on_failed = self._failed
-        inner.callbacks.on_error = self._tell_error
-        inner.callbacks.on_reopened = self._tell_reopened
-        inner.callbacks.on_close = self._tell_close
-
-    @property
-    def callbacks(self) -> Callbacks:
-        """What hears of everything that is not ours."""
-        return self._own
-
-    @callbacks.setter
-    def callbacks(self, callbacks: Callbacks) -> None:
-        self._own = callbacks
 
     # What is asked.
 
@@ -101,9 +86,9 @@ class MirroringTransport(Layer):
 
     # What is answered.
 
-    def _receive(self, message: Message | Batch) -> None:
+    def _tell(self, message: Message | Batch) -> None:
         if not isinstance(message, Response | ErrorResponse) or message.id is None:
-            self._own.on_message(message)
+            self.callbacks.on_message(message)
             return
         key = id_key(message.id)
         refused = self._refused.pop(key, None)
@@ -118,24 +103,15 @@ class MirroringTransport(Layer):
         if call is not None and isinstance(message, ErrorResponse) and _is_mismatch(message):
             self._ask(_Refused(call, message), None)
         else:
-            self._own.on_message(message)
+            self.callbacks.on_message(message)
 
-    def _failed(self, id: bytes, error: AnywireError) -> None:
+    def _tell_failed(self, id: bytes, error: AnywireError) -> None:
         refused = self._refused.pop(id_key(id), None)
         if refused is not None:
-            self._own.on_message(refused.refusal)
+            self.callbacks.on_message(refused.refusal)
             return
         self._forget(id_key(id))
-        self._own.on_failed(id, error)
-
-    def _tell_error(self, error: Fault | AnywireError) -> None:
-        self._own.on_error(error)
-
-    def _tell_reopened(self) -> None:
-        self._own.on_reopened()
-
-    def _tell_close(self, error: AnywireError | None) -> None:
-        self._own.on_close(error)
+        self.callbacks.on_failed(id, error)
 
     # A refused call.
 
@@ -159,7 +135,7 @@ class MirroringTransport(Layer):
             if not self._inner.closed:
                 self._inner.post(refused.call)  # whatever comes of it now is its answer
                 return
-        self._own.on_message(refused.refusal)
+        self.callbacks.on_message(refused.refusal)
 
     def _learn(self, answer: Response) -> str | None:
         """Note what a page of tools marks; return the cursor of the next."""
