@@ -53,13 +53,13 @@ class Stage:
                 case Noise():
                     self.noise.append(effect.error)
 
-    def client(self, said: bytes | object) -> None:
+    def client(self, said: Any) -> None:
         """The client says something."""
         message = decode(said if isinstance(said, bytes) else encode_value(said))
         assert not isinstance(message, Fault), message
         self.take(self.machine.from_client(message, self.now))
 
-    def server(self, said: bytes | object) -> None:
+    def server(self, said: Any) -> None:
         """The server says something, whatever it is."""
         message = decode(said if isinstance(said, bytes) else encode_value(said))
         self.take(self.machine.from_server(message, self.now))
@@ -96,9 +96,7 @@ class Stage:
         assert len(self.to_client) == 1, self.to_client
         return self.to_client.pop()
 
-    def shake_hands(
-        self, revision: str = "2025-11-25", server: object = None, client: object = None
-    ) -> Any:
+    def shake_hands(self, revision: str = "2025-11-25", server: object = None, client: object = None) -> Any:
         """Open the conversation with these capabilities of either side; return the client's answer."""
         params = {
             "protocolVersion": revision,
@@ -106,7 +104,7 @@ class Stage:
             "clientInfo": {"name": "c", "version": "2"},
         }
         asked = self.ask("hello", "initialize", params)
-        capabilities = {"tools": {}} if server is None else server
+        capabilities: Any = {"tools": {}} if server is None else server
         self.answer(asked, DISCOVERED | {"capabilities": capabilities})
         answer = self.said()
         self.notify("notifications/initialized")

@@ -14,9 +14,12 @@ from anywire.wire.limits import DEFAULT_LIMITS
 from anywire.wire.message import Fault, FaultKind
 from tests.protocol.translate.stage import ALL, DISCOVERED, KEY, MODERN, Stage, plain, shaken
 
-FORM = {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object"}}}
-MODEL = {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}
-ROOTS = {"method": "roots/list"}
+FORM: dict[str, Any] = {
+    "method": "elicitation/create",
+    "params": {"message": "Who?", "requestedSchema": {"type": "object"}},
+}
+MODEL: dict[str, Any] = {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}
+ROOTS: dict[str, Any] = {"method": "roots/list"}
 
 
 def wanting(state: str | None = None, **requests: Any) -> dict[str, Any]:
@@ -78,7 +81,9 @@ def test_a_handshake_without_sense_is_one_all_the_same(params: object) -> None:
 @pytest.mark.parametrize(
     "discovered", [{}, {"supportedVersions": ["2031-01-01"]}, {"supportedVersions": 1}, [], None]
 )
-def test_a_server_that_speaks_nothing_of_ours_refuses_the_handshake_with_a_sentence(discovered: object) -> None:
+def test_a_server_that_speaks_nothing_of_ours_refuses_the_handshake_with_a_sentence(
+    discovered: object,
+) -> None:
     stage = Stage()
     stage.answer(stage.ask(1, "initialize"), discovered)
     assert stage.said()["error"]["message"].startswith("the server cannot be used: ")
@@ -92,7 +97,7 @@ def test_a_server_without_a_name_has_an_empty_one_and_one_of_a_draft_its_own() -
 
 
 def test_extensions_are_told_to_those_who_have_a_word_for_them() -> None:
-    server = {"extensions": {"a/b": {}}, "tasks": {}}
+    server: Any = {"extensions": {"a/b": {}}, "tasks": {}}
     assert Stage().shake_hands(server=server)["result"]["capabilities"] == {}
     knowing = Stage().shake_hands(server=server, client={"extensions": {}})
     assert knowing["result"]["capabilities"] == {"extensions": {"a/b": {}}}
@@ -213,7 +218,11 @@ def test_results_of_kinds_that_nobody_knows_are_errors() -> None:
 @pytest.mark.parametrize(
     ("method", "error", "told"),
     [
-        ("resources/read", {"code": -32602, "data": {"uri": "a:b"}}, {"code": -32002, "data": {"uri": "a:b"}}),
+        (
+            "resources/read",
+            {"code": -32602, "data": {"uri": "a:b"}},
+            {"code": -32002, "data": {"uri": "a:b"}},
+        ),
         ("resources/read", {"code": -32602, "message": "m"}, {"code": -32602, "message": "m"}),
         ("tools/call", {"code": -32602, "data": {"uri": "a:b"}}, {"code": -32602, "data": {"uri": "a:b"}}),
         ("tools/call", {"code": -31000, "message": "m", "x": 1}, {"code": -31000, "message": "m", "x": 1}),
@@ -260,7 +269,7 @@ def test_what_a_call_needs_is_asked_of_the_client_all_at_once() -> None:
     assert [each.get("params") for each in questions] == [FORM["params"], MODEL["params"], None]
     assert [each["id"] for each in questions] == ["q-1", "q-2", "q-3"]
     assert stage.related == [b'"call"'] * 3
-    answers = [{"action": "decline"}, {"role": "user", "model": "m"}, {"roots": []}]
+    answers: list[Any] = [{"action": "decline"}, {"role": "user", "model": "m"}, {"roots": []}]
     for question, answer in reversed(list(zip(questions, answers, strict=True))):
         assert not stage.to_server
         stage.reply(question, answer)
@@ -285,7 +294,9 @@ def test_questions_and_answers_keep_their_bytes() -> None:
         % asked["id"]
     )
     assert b'"params":{"message":"\\ud83d","n": 1.0e-5}' in stage.frames[-1]
-    stage.client(b'{"jsonrpc":"2.0","id":"q-1","result":{"action":"accept", "content":{"big":12345678901234567890123}}}')
+    stage.client(
+        b'{"jsonrpc":"2.0","id":"q-1","result":{"action":"accept", "content":{"big":12345678901234567890123}}}'
+    )
     assert b'"requestState":"\\u0061\\ud83d"' in stage.frames[-1]
     assert (
         b'"inputResponses":{"\\ud83dk":{"action":"accept", "content":{"big":12345678901234567890123}}}'
@@ -326,17 +337,17 @@ def test_a_client_that_refuses_one_question_is_asked_no_more_and_its_call_says_w
     assert not stage.to_server
 
 
-@pytest.mark.parametrize(
-    ("declared", "question", "missing"),
-    [
-        ({}, MODEL, "sampling"),
-        ({}, FORM, "elicitation"),
-        ({}, ROOTS, "roots"),
-        ({"sampling": {}}, {"method": MODEL["method"], "params": {"tools": []}}, "sampling.tools"),
-        ({"elicitation": {}}, {"method": FORM["method"], "params": {"mode": "url"}}, "elicitation.url"),
-        ({"elicitation": {"url": {}}}, FORM, "elicitation.form"),
-    ],
-)
+UNDECLARED: list[tuple[Any, Any, str]] = [
+    ({}, MODEL, "sampling"),
+    ({}, FORM, "elicitation"),
+    ({}, ROOTS, "roots"),
+    ({"sampling": {}}, {"method": MODEL["method"], "params": {"tools": []}}, "sampling.tools"),
+    ({"elicitation": {}}, {"method": FORM["method"], "params": {"mode": "url"}}, "elicitation.url"),
+    ({"elicitation": {"url": {}}}, FORM, "elicitation.form"),
+]
+
+
+@pytest.mark.parametrize(("declared", "question", "missing"), UNDECLARED)
 def test_a_client_is_not_asked_what_it_did_not_declare(declared: Any, question: Any, missing: str) -> None:
     stage = shaken(client=declared)
     stage.answer(stage.ask(1, "tools/call"), wanting(a=question))
@@ -506,7 +517,9 @@ def test_a_batch_waits_for_nothing_that_was_taken_back_or_failed() -> None:
 
 def test_in_a_batch_what_cannot_be_is_refused_and_the_rest_is_served() -> None:
     stage = shaken(revision="2025-03-26")
-    stage.client(b'[{"jsonrpc":"2.0","id":1,"method":"initialize"},{"jsonrpc":"2.0","id":2},{"jsonrpc":"2.0","id":3,"method":"ping"}]')
+    stage.client(
+        b'[{"jsonrpc":"2.0","id":1,"method":"initialize"},{"jsonrpc":"2.0","id":2},{"jsonrpc":"2.0","id":3,"method":"ping"}]'
+    )
     assert [each["id"] for each in stage.said()] == [1, 2, 3]
 
 
