@@ -31,7 +31,15 @@ from anywire.protocol.types.error_data import McpErrorCode
 from anywire.protocol.types.input_required import InputRequest, InputRequired
 from anywire.wire.codec import encode_value
 from anywire.wire.event import read_cancel
-from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Message, Notification, Request, Response, id_key
+from anywire.wire.message import (
+    ErrorResponse,
+    JsonRpcErrorCode,
+    Message,
+    Notification,
+    Request,
+    Response,
+    id_key,
+)
 from anywire.wire.splice import get_member
 
 __all__ = ("CallInRounds",)
