@@ -12,12 +12,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from anywire.errors import LimitExceeded, TransportBroken
 from anywire.protocol.modern import Envelope, read_envelope
-from tests.protocol.translate.virtual import CAPABLE, Played, message, request
+from tests.protocol.translate.virtual import Played, message, request
 
 CALL = {"name": "t", "arguments": {"a": 1}}
 DONE: dict[str, Any] = {"id": 2, "result": {"content": []}}
-FORM = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
-ACCEPT = {"action": "accept", "content": {}}
+FORM: dict[str, Any] = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}
+ACCEPT: dict[str, Any] = {"action": "accept", "content": {}}
 
 
 def asking(method: str = "tools/call", **said: Any) -> Played:
@@ -94,15 +94,15 @@ def test_what_was_not_answered_is_asked_again() -> None:
     assert played.round().keys() == {"elicitation-1"}
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "answer"),
-    [
-        ("elicitation/create", FORM, {"action": "maybe"}),
-        ("elicitation/create", FORM, 5),
-        ("roots/list", None, {}),
-        ("sampling/createMessage", {}, {"role": "assistant"}),
-    ],
-)
+NO_ANSWERS: list[Any] = [
+    ("elicitation/create", FORM, {"action": "maybe"}),
+    ("elicitation/create", FORM, 5),
+    ("roots/list", None, {}),
+    ("sampling/createMessage", {}, {"role": "assistant"}),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "answer"), NO_ANSWERS)
 def test_an_answer_that_is_none_is_a_fault(method: str, params: Any, answer: Any) -> None:
     """The server is not told of it, and goes on waiting."""
     played = asking().ask(1, method, params)
@@ -110,7 +110,10 @@ def test_an_answer_that_is_none_is_a_fault(method: str, params: Any, answer: Any
     again = request("tools/call", {**CALL, "inputResponses": {key: answer}})
     fault = played.call.fault_of(again)
     assert fault.startswith(f"the answer '{key}' to {method} cannot be used: ")
-    assert played.call.fault_of(request("tools/call", {**CALL, "inputResponses": 5})) == "inputResponses is no object"
+    assert (
+        played.call.fault_of(request("tools/call", {**CALL, "inputResponses": 5}))
+        == "inputResponses is no object"
+    )
     assert played.call.held
 
 
@@ -224,8 +227,15 @@ def test_what_is_kept_is_counted() -> None:
 # Visits that an error wants.
 
 VISIT = {"mode": "url", "message": "Sign in", "url": "https://a.example/", "elicitationId": "e"}
-WANTED: dict[str, Any] = {"code": -32042, "message": "Sign in first", "data": {"elicitations": [VISIT], "x": 1}}
-ASKED = {"method": "elicitation/create", "params": {"mode": "url", "message": "Sign in", "url": "https://a.example/"}}
+WANTED: dict[str, Any] = {
+    "code": -32042,
+    "message": "Sign in first",
+    "data": {"elicitations": [VISIT], "x": 1},
+}
+ASKED = {
+    "method": "elicitation/create",
+    "params": {"mode": "url", "message": "Sign in", "url": "https://a.example/"},
+}
 
 
 def test_an_error_that_wants_a_visit_is_a_question_and_then_the_call_is_made_again() -> None:
@@ -252,11 +262,13 @@ def test_a_visit_that_the_user_does_not_want_leaves_the_error(action: str) -> No
 def test_a_client_that_can_visit_nothing_is_told_what_it_would_need(capabilities: Any) -> None:
     """As this era says it."""
     played = asking(capabilities=capabilities).say({"id": 2, "error": WANTED})
-    data = {**WANTED["data"], "requiredCapabilities": {"elicitation": {"url": {}}}}
+    data: dict[str, Any] = {**WANTED["data"], "requiredCapabilities": {"elicitation": {"url": {}}}}
     assert played.answer()["error"] == {"code": -32021, "message": "Sign in first", "data": data}
 
 
-@pytest.mark.parametrize("data", [None, {}, {"elicitations": 5}, {"elicitations": []}, {"elicitations": [VISIT, {}]}])
+@pytest.mark.parametrize(
+    "data", [None, {}, {"elicitations": 5}, {"elicitations": []}, {"elicitations": [VISIT, {}]}]
+)
 def test_visits_that_cannot_be_read_are_not_asked_for(data: Any) -> None:
     """The error is the answer."""
     given = {} if data is None else {"data": data}
@@ -335,7 +347,7 @@ class RoundsMachine(RuleBasedStateMachine):
     def come_back(self, data: st.DataObject) -> None:
         self.rounds += 1
         keys = data.draw(st.sets(st.sampled_from(sorted(self.open))))
-        answers = {key: {"roots": []} if key.startswith("roots") else ACCEPT for key in keys}
+        answers: dict[str, Any] = {key: {"roots": []} if key.startswith("roots") else ACCEPT for key in keys}
         self.played.come_back(answers, id=self.rounds)
 
     @rule(how=st.sampled_from(["not"] * 12 + ["in order", "broken", "unsent", "cancelled"]))

@@ -132,9 +132,7 @@ def test_no_log_level_is_set_where_none_is_wanted_or_there_is_none(level: str | 
 
 def test_a_request_keeps_all_that_is_not_of_its_era() -> None:
     """Members nobody knows, big integers, half a pair, the order of keys; the token of its progress, the trace."""
-    envelope = (
-        b'"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol\\/clientCapabilities":{}'
-    )
+    envelope = b'"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol\\/clientCapabilities":{}'
     frame = b'{ "x":[1.0], "jsonrpc":"2.0","id":"\\ud83d","method":"tools/call","params":{"z":1E400,%b,"name":"\\udc00"} }'
     told = b'"_meta":{"progressToken":1.0,%b , "traceparent":"00-e"}' % envelope
     played = Played(raw_request(frame % told)).greet()
@@ -207,7 +205,7 @@ def test_a_request_with_a_state_goes_on_with_the_call_of_that_state(state: objec
 
 def test_rounds_are_those_of_three_methods() -> None:
     """What looks like an answer elsewhere is a member that nobody knows, and passes."""
-    odd = {"requestState": "S", "inputResponses": {}}
+    odd: dict[str, Any] = {"requestState": "S", "inputResponses": {}}
     played = Played(request("x/y", odd)).greet()
     assert played.last()["method"] == "x/y"
 
@@ -247,7 +245,9 @@ def test_a_result_that_is_no_object_passes_as_it_is(result: bytes) -> None:
     assert played.answers == [b'{"jsonrpc":"2.0","id":7,"result":%b}' % result]
 
 
-@pytest.mark.parametrize("method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"])
+@pytest.mark.parametrize(
+    "method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"]
+)
 def test_lists_may_not_be_kept(method: str) -> None:
     """The server does not say for how long."""
     result = Played(request(method)).greet().say({"id": 2, "result": {"nextCursor": ""}}).answer()["result"]
@@ -335,7 +335,9 @@ def test_a_reply_that_cannot_be_used_fails_the_request() -> None:
     """Any other thing that is no message is somebody else's business."""
     played = Played(request("tools/call", CALL)).greet()
     assert played.conversation.receive_fault(Fault(FaultKind.PARSE_ERROR, "noise")) is None
-    assert played.conversation.receive_fault(Fault(FaultKind.PARSE_ERROR, "other", b"9", is_reply=True)) is None
+    assert (
+        played.conversation.receive_fault(Fault(FaultKind.PARSE_ERROR, "other", b"9", is_reply=True)) is None
+    )
     steps = played.conversation.receive_fault(Fault(FaultKind.PARSE_ERROR, "cut", b"2", is_reply=True))
     assert steps is not None
     played.do(steps)
@@ -482,20 +484,38 @@ def test_other_methods_cannot_ask(method: str) -> None:
 NOT_DECLARED = "the client did not declare the capability"
 
 
-@pytest.mark.parametrize(
-    ("capabilities", "method", "params", "code", "sentence"),
-    [
-        ({}, "roots/list", None, -32601, f"{NOT_DECLARED} 'roots'"),
-        ({}, "sampling/createMessage", {}, -32601, f"{NOT_DECLARED} 'sampling'"),
-        ({}, "elicitation/create", {}, -32601, f"{NOT_DECLARED} 'elicitation'"),
-        ({"sampling": {}}, "sampling/createMessage", {"tools": []}, -32602, f"{NOT_DECLARED} 'sampling.tools'"),
-        ({"elicitation": {}}, "elicitation/create", {"mode": "url"}, -32602, f"{NOT_DECLARED} 'elicitation.url'"),
-        ({"elicitation": {"url": {}}}, "elicitation/create", {}, -32602, f"{NOT_DECLARED} 'elicitation.form'"),
-        (CAPABLE, "elicitation/create", {"task": {}}, -32602, "there are no tasks in 2026-07-28"),
-        (CAPABLE, "tasks/list", {}, -32601, "a client of 2026-07-28 answers no such request"),
-        (CAPABLE, "x/y", {}, -32601, "a client of 2026-07-28 answers no such request"),
-    ],
-)
+REFUSED: list[Any] = [
+    ({}, "roots/list", None, -32601, f"{NOT_DECLARED} 'roots'"),
+    ({}, "sampling/createMessage", {}, -32601, f"{NOT_DECLARED} 'sampling'"),
+    ({}, "elicitation/create", {}, -32601, f"{NOT_DECLARED} 'elicitation'"),
+    (
+        {"sampling": {}},
+        "sampling/createMessage",
+        {"tools": []},
+        -32602,
+        f"{NOT_DECLARED} 'sampling.tools'",
+    ),
+    (
+        {"elicitation": {}},
+        "elicitation/create",
+        {"mode": "url"},
+        -32602,
+        f"{NOT_DECLARED} 'elicitation.url'",
+    ),
+    (
+        {"elicitation": {"url": {}}},
+        "elicitation/create",
+        {},
+        -32602,
+        f"{NOT_DECLARED} 'elicitation.form'",
+    ),
+    (CAPABLE, "elicitation/create", {"task": {}}, -32602, "there are no tasks in 2026-07-28"),
+    (CAPABLE, "tasks/list", {}, -32601, "a client of 2026-07-28 answers no such request"),
+    (CAPABLE, "x/y", {}, -32601, "a client of 2026-07-28 answers no such request"),
+]
+
+
+@pytest.mark.parametrize(("capabilities", "method", "params", "code", "sentence"), REFUSED)
 def test_what_the_client_cannot_be_asked_is_refused(
     capabilities: Any, method: str, params: Any, code: int, sentence: str
 ) -> None:

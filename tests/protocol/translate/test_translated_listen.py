@@ -87,7 +87,13 @@ def test_what_is_told_names_the_subscription_and_keeps_its_bytes() -> None:
 def test_nothing_is_told_that_was_not_asked_for() -> None:
     """Nor what belongs to no subscription."""
     played = listening({"promptsListChanged": True})
-    for method in ("tools/list_changed", "resources/list_changed", "resources/updated", "message", "progress"):
+    for method in (
+        "tools/list_changed",
+        "resources/list_changed",
+        "resources/updated",
+        "message",
+        "progress",
+    ):
         played.say({"method": f"notifications/{method}", "params": {"uri": "a:b"}})
     assert len(played.told) == 1
 
@@ -128,7 +134,9 @@ def test_a_conversation_that_was_lost_and_opened_anew_has_its_subscriptions_agai
     assert len(played.say({"id": 3, "result": {}}, UPDATED).told) == 2
 
 
-@pytest.mark.parametrize("params", [{}, {"notifications": 5}, {"notifications": {"resourceSubscriptions": [1]}}])
+@pytest.mark.parametrize(
+    "params", [{}, {"notifications": 5}, {"notifications": {"resourceSubscriptions": [1]}}]
+)
 def test_a_subscription_to_nothing_that_is_known_is_invalid(params: Any) -> None:
     """Before a server is asked."""
     assert refusal(request("subscriptions/listen", params))["code"] == -32602

@@ -26,8 +26,8 @@ from anywire.wire.message import Batch, Fault, Message, Request
 
 REVISION = "2026-07-28"
 SERVER_INFO = b'"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"played","version":"1","x":1e3}}'
-CAPABLE = {"sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}, "roots": {}}
-ALL = {
+CAPABLE: dict[str, Any] = {"sampling": {"tools": {}}, "elicitation": {"form": {}, "url": {}}, "roots": {}}
+ALL: dict[str, Any] = {
     "tools": {"listChanged": True},
     "prompts": {"listChanged": True},
     "resources": {"listChanged": True, "subscribe": True},
@@ -124,9 +124,7 @@ class Played:
         assert self.failures == []
         return json.loads(self.answers[0])
 
-    def greet(
-        self, capabilities: object = ALL, revision: str = "2025-11-25", more: bytes = b""
-    ) -> Played:
+    def greet(self, capabilities: object = ALL, revision: str = "2025-11-25", more: bytes = b"") -> Played:
         """Let the server shake hands; then forget what was sent for that."""
         result = b'{"protocolVersion":"%b","capabilities":%b,"serverInfo":{"name":"played","version":"1","x":1e3}%b}'
         filled = result % (revision.encode(), json.dumps(capabilities).encode(), more)
