@@ -51,7 +51,7 @@ class Behind:
 
     def relay(self, face: Transport, reports: list[str]) -> Relay:
         """A bridge of one client."""
-        return Relay(face, self.transport(), reports.append, self.limits)
+        return Relay(face, self.transport, reports.append, self.limits)
 
 
 @asynccontextmanager

@@ -129,7 +129,7 @@ async def test_a_client_that_shakes_hands_reaches_a_server_that_does_without_any
     """Nothing is said that the client did not say."""
     yard = Backyard(inn("legacy"))
     async with asyncio.timeout(20), bridged(yard) as upstream, caller(upstream, "legacy") as ours:
-        await ours.list_tools()
+        await ours.tools()
     assert yard.heard == ["initialize", "tools/list"]
 
 
@@ -137,7 +137,7 @@ async def test_a_stateless_client_has_the_server_asked_before_anything_else() ->
     """A server that shakes hands gets no request without one."""
     yard = Backyard(inn("legacy"))
     async with asyncio.timeout(20), bridged(yard) as upstream, caller(upstream, "modern") as ours:
-        await ours.list_tools()
+        await ours.tools()
     assert yard.heard[:2] == ["server/discover", "initialize"]
     assert yard.made == 1
 
@@ -149,7 +149,7 @@ async def test_a_server_is_asked_once_for_its_era(client: Choice) -> None:
     async with asyncio.timeout(20), bridged(yard) as upstream:
         for _ in range(2):
             async with caller(upstream, client) as ours:
-                await ours.list_tools()
+                await ours.tools()
     assert yard.heard.count("server/discover") == (1 if client == "modern" else 0)
 
 
@@ -158,7 +158,7 @@ async def test_nobody_is_asked_where_the_era_was_said() -> None:
     yard = Backyard(inn("legacy"))
     async with asyncio.timeout(20), bridged(yard, era=Era.HANDSHAKE) as upstream:
         async with caller(upstream, "modern") as ours:
-            await ours.list_tools()
+            await ours.tools()
     assert "server/discover" not in yard.heard
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING
 
-from anywire.bridge.pressure import couple
+from anywire.bridge.pressure import Coupling
 from anywire.bridge.sharing.delivery import OURS, Delivery, Failed, Note, Reopened, ToClient, ToServer
 from anywire.bridge.sharing.fair_queue import FairQueue
 from anywire.errors import AnywireError, SpawnFailed
@@ -95,7 +95,7 @@ class HubServer:
         callbacks.on_reopened = lambda: self._do(self._routes.reopened())
         callbacks.on_end = lambda: self._end(None)
         callbacks.on_close = self._end
-        couple(self, target)
+        Coupling(self).attach(target)
 
     # Connections.
 

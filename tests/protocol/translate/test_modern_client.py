@@ -138,7 +138,7 @@ def test_a_request_keeps_all_that_is_not_of_its_era() -> None:
     played = Played(raw_request(frame % told)).greet()
     assert played.sent[-1] == (
         b'{ "x":[1.0], "jsonrpc":"2.0","id":2,"method":"tools/call",'
-        b'"params":{"z":1E400,"_meta":{"progressToken":1.0,"traceparent":"00-e"},"name":"\\udc00"} }'
+        b'"params":{"z":1E400,"_meta":{"progressToken":1.0 , "traceparent":"00-e"},"name":"\\udc00"} }'
     )
 
 
