@@ -43,7 +43,9 @@ async def test_a_listening_client_listens_to_the_successor_and_hears_what_may_ha
             listen = await server.hears("subscriptions/listen")
             await stage.client.expect_silence()
             await server.peer.notify("notifications/subscriptions/acknowledged", acknowledged("l"))
-            heard = await stage.hears_of("notifications/tools/list_changed", "notifications/resources/updated")
+            heard = await stage.hears_of(
+                "notifications/tools/list_changed", "notifications/resources/updated"
+            )
 
             assert listen["params"] == {"_meta": META, "notifications": FILTER}
             assert [each["params"]["_meta"] for each in heard] == [{ID: "l"}] * 2
