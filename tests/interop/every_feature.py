@@ -114,7 +114,11 @@ async def _refused(asking: Awaitable[Any]) -> Any:
     try:
         return await asking
     except PeerError as error:
-        return {"code": error.code, "message": error.message, "data": decode_value(error.data or b"null", object)}
+        return {
+            "code": error.code,
+            "message": error.message,
+            "data": decode_value(error.data or b"null", object),
+        }
 
 
 # What the server has.
@@ -219,7 +223,9 @@ async def ping(client: Client, user: User) -> Any:
 async def progress(client: Client, user: User) -> Any:
     """Progress of a call, with total and message."""
     seen: list[Any] = []
-    result = await client.call_tool("count", {"steps": 3}, on_progress=lambda *told: seen.append(list(told)))
+    result = await client.call_tool(
+        "count", {"steps": 3}, on_progress=lambda done, total, text: seen.append([done, total, text])
+    )
     return seen, result.text
 
 
@@ -241,7 +247,7 @@ async def logs(client: Client, user: User) -> Any:
 async def cancellation(client: Client, user: User) -> Any:
     """A call that is given up is stopped, and the server still serves."""
     began = asyncio.Event()
-    call = asyncio.create_task(client.call_tool("wait", on_progress=lambda *told: began.set()))
+    call = asyncio.create_task(client.call_tool("wait", on_progress=lambda done, total, text: began.set()))
     await began.wait()
     call.cancel()
     reasons = (await client.call_tool("cancellations")).structured["result"]

@@ -25,9 +25,7 @@ META = {
     + r',"":[],"io.modelcontextprotocol/clientInfo":'
     + INFO,
 }
-SAID = (
-    r'{"role":"assistant","content":{"type":"text","text":"\ud83d","x":1.0},"model":"m","x-said":9007199254740993}'
-)
+SAID = r'{"role":"assistant","content":{"type":"text","text":"\ud83d","x":1.0},"model":"m","x-said":9007199254740993}'
 LISTEN = '"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x:\\/\\/1"]}'
 
 
@@ -73,7 +71,8 @@ class RawTalk:
             if "method" not in message:
                 done = id is None or message.get("id") == json.loads(id)
             elif "id" in message:
-                answer = '{"jsonrpc":"2.0","id":%s,"result":%s,"x-top":1.50}' % (json.dumps(message["id"]), SAID)
+                id_of_question = json.dumps(message["id"])
+                answer = f'{{"jsonrpc":"2.0","id":{id_of_question},"result":{SAID},"x-top":1.50}}'
                 self.wire.send(answer.encode())
             else:
                 done = done or id is None

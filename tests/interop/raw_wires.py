@@ -106,7 +106,9 @@ class HttpWire(_Receiving):
         connection, key = self._connection(), json.dumps(message.get("id"))
         if "method" in message:
             self._open[key] = connection
-        with _answer(connection, "POST", self._url.path, body, self._headers | self._mirrored(message)) as got:
+        with _answer(
+            connection, "POST", self._url.path, body, self._headers | self._mirrored(message)
+        ) as got:
             self.statuses.append(got.status)
             session = got.getheader("mcp-session-id")
             if session is not None and message.get("method") == "initialize":

@@ -7,13 +7,13 @@ import functools
 import json
 import sys
 from collections.abc import Generator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.interop.crossings import ENDS, FACES
 from tests.interop.listening import anywire_listening
 from tests.interop.peers import SCRIPTS
+from tests.interop.pipes import FRAMINGS
 from tests.interop.pipes import converse as over_pipes
 from tests.interop.processes import anywire
 from tests.interop.raw_talk import RawTalk, converse, open_talk
@@ -21,13 +21,8 @@ from tests.interop.raw_wires import HttpWire, SseWire, Wire
 
 pytestmark = pytest.mark.interop
 
-FACES = {
-    "newline": "stdio",
-    "headers": "stdio+headers",
-    "http": "http://127.0.0.1:0/mcp",
-    "sse": "sse+http://127.0.0.1:0/sse",
-}
-CELLS = [(face, era) for era in ("legacy", "modern") for face in FACES if (face, era) != ("sse", "modern")]
+CELLS = [(end.wire, end.era) for end in ENDS]
+SIDE_BY_SIDE, MEGABYTE = 8, 1 << 20
 CELL_NAMES = ["-".join(cell) for cell in CELLS]
 
 
@@ -37,13 +32,14 @@ def twin(era: str, framing: str = "newline", *noise: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def bridged(face: str, era: str, framing: str, server: list[str]) -> Generator[Wire]:
-    """A client's wire to a bridge with a server behind it."""
+def bridged(face: str, era: str, framing: str, server: list[str], *, lives: bool = True) -> Generator[Wire]:
+    """A client's wire to a bridge with a server behind it, which lives as long as the client wants."""
     command = anywire("bridge", FACES[face], "--target-framing", framing, "--", *server)
-    if face == "newline" or face == "headers":
+    if face in FRAMINGS:
         with over_pipes(command, face) as talk:
             yield talk
-            assert talk.finish() == [], "something came that was not asked for"
+            if lives:
+                assert talk.finish() == [], "something came that was not asked for"
         return
     with anywire_listening(command) as url:
         wire = HttpWire(url, era) if face == "http" else SseWire(url)
@@ -66,13 +62,18 @@ def direct(era: str) -> dict[str, list[bytes]]:
 @functools.cache
 def behind(face: str, era: str, framing: str) -> dict[str, list[bytes]]:
     """The conversation through a face of the bridge."""
-    with bridged(face, era, framing, twin(era, framing, *(["noise"] if framing == "newline" else []))) as wire:
+    with bridged(
+        face, era, framing, twin(era, framing, *(["noise"] if framing == "newline" else []))
+    ) as wire:
         said = RawTalk(wire, era, direct(era))
         converse(said)
     return said.heard
 
 
-@pytest.mark.parametrize(("face", "era"), CELLS, ids=CELL_NAMES)
+each_face = pytest.mark.parametrize(("face", "era"), CELLS, ids=CELL_NAMES)
+
+
+@each_face
 def test_every_body_arrives_as_without_a_bridge(face: str, era: str) -> None:
     """Byte for byte: results, errors, notifications, questions, and what the server got of the client's."""
     arrived = behind(face, era, "newline")
@@ -82,3 +83,41 @@ def test_every_body_arrives_as_without_a_bridge(face: str, era: str) -> None:
         expected["held"] = arrived["held"]
         assert b'"requestId":"h 1"' in arrived["held"][0]
     assert arrived == expected
+
+
+@each_face
+def test_a_server_in_frames_is_the_same_server(face: str, era: str) -> None:
+    """The framing of the server is none of the client's business."""
+    assert behind(face, era, "headers") == behind(face, era, "newline")
+
+
+@each_face
+def test_calls_with_large_arguments_are_under_way_side_by_side(face: str, era: str) -> None:
+    """None of eight is answered before all are there; each gets its own megabyte back, the last first."""
+    ids = range(50, 50 + SIDE_BY_SIDE)
+    with bridged(face, era, "newline", twin(era)) as wire:
+        said = RawTalk(wire, era)
+        open_talk(said)
+        for id in ids:
+            arguments = f'{{"many":{SIDE_BY_SIDE},"baggage":"{id:0{MEGABYTE}}"}}'
+            wire.send(said.request(str(id), "tools/call", f'"name":"meet","arguments":{arguments}'))
+        replies = [json.loads(wire.receive()) for _ in ids]
+
+    got = {reply["id"]: reply["result"]["structuredContent"]["value"] for reply in replies}
+    assert got == {id: f"{id:0{MEGABYTE}}" for id in ids}
+
+
+@each_face
+def test_a_server_that_crashes_fails_its_call_with_the_reason(face: str, era: str) -> None:
+    """Over HTTP the client is told how the server failed and not what it is."""
+    with bridged(face, era, "newline", twin(era), lives=False) as wire:
+        said = RawTalk(wire, era)
+        open_talk(said)
+        said.call("crash", "60")
+
+    [reply] = map(json.loads, said.heard["crash"])
+    assert (reply["id"], reply["error"]["code"]) == (60, -32603)
+    assert "exited with code 3" in reply["error"]["message"]
+    is_near = face in ("newline", "headers")
+    assert ("twin.py" in reply["error"]["message"]) == is_near
+    assert ("the database is gone" in reply["error"]["message"]) == is_near

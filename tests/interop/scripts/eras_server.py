@@ -8,7 +8,7 @@ from anywire import Server
 
 
 def __getattr__(name: str) -> Server:
-    if name not in {"legacy", "modern"}:
-        raise AttributeError(name)
-    server.eras = frozenset({name})
-    return server
+    if name == "legacy" or name == "modern":  # noqa: PLR1714 the type checker follows this one
+        server.eras = frozenset({name})
+        return server
+    raise AttributeError(name)

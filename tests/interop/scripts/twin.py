@@ -2,7 +2,8 @@
 
 It says odd things wherever one may be said, and each value of a client's message that it gives back is
 the text that came.  Its twin of the other era offers the same; with `noise` it says something first
-that is no message.  A `slow` tool takes a while, `crash` ends the process with code 3.
+that is no message.  Calls of `meet` are answered when so many are there, the last first; `slow` takes a
+while, `crash` ends the process with code 3.
 """
 
 from __future__ import annotations
@@ -31,7 +32,21 @@ ABLE = (
     r'"experimental":{"vendor/y":{"n":1.0e-5}},"vendor-able":{"n":9007199254740993}}'
 )
 CURSOR = r'"page \u0032\/\ud83d"'
-NAMES = ("mirror", "odd", "broken", "busy", "think", "hold", "held", "seen", "tell", "slow", "crash", "large")
+NAMES = (
+    "mirror",
+    "odd",
+    "broken",
+    "busy",
+    "think",
+    "hold",
+    "held",
+    "seen",
+    "tell",
+    "meet",
+    "slow",
+    "large",
+    "crash",
+)
 QUESTION = (
     r'{"messages":[{"role":"user","content":{"type":"text","text":"Why?","x":1.0},"x":1}],"maxTokens":9,'
     r'"temperature":1.0e-5,"metadata":{"n":9007199254740993},"x-params":[1.50]}'
@@ -56,8 +71,10 @@ CANNED = {
     "$vendor/Thing": r'"thing":' + ODD,
 }
 #: Results of these say in the stateless era how long they stay fresh.
-CACHED = ("server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read")
-CACHED += ("prompts/list",)
+CACHED = (
+    *("server/discover", "tools/list", "prompts/list"),
+    *("resources/list", "resources/templates/list", "resources/read"),
+)
 
 _scan = json.JSONDecoder(strict=False).raw_decode
 _blank = re.compile(r"[ \t\r\n]*")
@@ -104,6 +121,7 @@ class Twin:
         self.waiting: dict[str, Ask] = {}
         self.listening: dict[str, Ask] = {}
         self.held: dict[str, Ask] = {}
+        self.meeting: list[Ask] = []
         self.cancelled: list[str] = []
         self.seen: list[str] = []
 
@@ -140,7 +158,9 @@ class Twin:
             self.call(ask)
         elif ask.method == "subscriptions/listen" and self.stateless:
             self.listening[ask.id] = ask
-            self.tell_listener(ask, "subscriptions/acknowledged", f'"notifications":{ask.params["notifications"]}')
+            self.tell_listener(
+                ask, "subscriptions/acknowledged", f'"notifications":{ask.params["notifications"]}'
+            )
         elif ask.method in ("logging/setLevel", "resources/subscribe", "resources/unsubscribe"):
             self.reply(ask, '"x-done":1.0')
         else:
@@ -238,7 +258,9 @@ class Twin:
 
     def tool_hold(self, ask: Ask) -> None:
         self.held[ask.id] = ask
-        self.tell("notifications/progress", f'"progressToken":{ask.meta.get("progressToken", "null")},"progress":1')
+        self.tell(
+            "notifications/progress", f'"progressToken":{ask.meta.get("progressToken", "null")},"progress":1'
+        )
 
     def tool_held(self, ask: Ask) -> None:
         self.text(ask, f"[{len(self.held)},{','.join(self.cancelled) or 'null'}]")
@@ -255,6 +277,13 @@ class Twin:
             self.tell("notifications/tools/list_changed", '"x":1.0')
             self.tell("notifications/resources/updated", r'"uri":"x:\/\/1"')
         self.text(ask, '"told"')
+
+    def tool_meet(self, ask: Ask) -> None:
+        self.meeting.append(ask)
+        if len(self.meeting) == int(members(ask.params["arguments"])["many"]):
+            while self.meeting:
+                met = self.meeting.pop()
+                self.text(met, members(met.params["arguments"])["baggage"])
 
     def tool_slow(self, ask: Ask) -> None:
         seconds = float(members(ask.params["arguments"])["seconds"])
