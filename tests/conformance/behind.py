@@ -6,13 +6,19 @@
 from __future__ import annotations
 
 import sys
+from typing import Final, Literal
 
 from tests.conformance.server import server
+
+ERAS: Final[dict[str, frozenset[Literal["legacy", "modern"]]]] = {
+    "legacy": frozenset({"legacy"}),
+    "modern": frozenset({"modern"}),
+}
 
 
 def main(era: str) -> None:
     """The command."""
-    server.eras = frozenset({"legacy"} if era == "legacy" else {"modern"})
+    server.eras = ERAS[era]
     server.run()
 
 

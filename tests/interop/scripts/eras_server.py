@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final, Literal
+
 from features_server import server
 
 from anywire import Server
 
+ERAS: Final[dict[str, frozenset[Literal["legacy", "modern"]]]] = {
+    "legacy": frozenset({"legacy"}),
+    "modern": frozenset({"modern"}),
+}
+
 
 def __getattr__(name: str) -> Server:
-    if name == "legacy" or name == "modern":  # noqa: PLR1714 the type checker follows this one
-        server.eras = frozenset({name})
-        return server
-    raise AttributeError(name)
+    if name not in ERAS:
+        raise AttributeError(name)
+    server.eras = ERAS[name]
+    return server
