@@ -81,7 +81,25 @@ class User:
 
 def plain(value: Any) -> Any:
     """A typed value as JSON data."""
-    return decode_value(encode_value(value), object)
+    return _own(decode_value(encode_value(value), object))
+
+
+def _own(value: Any) -> Any:
+    """JSON data without what the protocol itself puts into the `_meta` of results and questions."""
+    if not isinstance(value, dict):
+        return value
+    members: dict[str, Any] = {**value}
+    kept = {
+        name: each
+        for name, each in members.pop("_meta", {}).items()
+        if name != "progressToken" and not name.startswith("io.modelcontextprotocol/")
+    }
+    return members | ({"_meta": kept} if kept else {})
+
+
+def is_failure(gave: Any) -> bool:
+    """Whether a step could not be taken."""
+    return isinstance(gave, str) and gave.startswith("failed: ")
 
 
 async def walk(connect: Callable[[ClientOptions], Client], era: Era) -> dict[str, Any]:
@@ -103,11 +121,11 @@ def _step(function: Step) -> Step:
 
 
 async def _ask(client: Client, method: str, **params: Any) -> Any:
-    return decode_value(await client.request(method, encode_value(params)), object)
+    return _own(decode_value(await client.request(method, encode_value(params)), object))
 
 
 async def _call(client: Client, name: str, **arguments: Any) -> Any:
-    return decode_value((await client.call_tool(name, arguments)).raw, object)
+    return _own(decode_value((await client.call_tool(name, arguments)).raw, object))
 
 
 async def _refused(asking: Awaitable[Any]) -> Any:
@@ -337,20 +355,19 @@ async def url_elicitation(client: Client, user: User) -> Any:
 
 @_step
 async def end_of_a_visit(client: Client, user: User) -> Any:
-    """The server tells that the user is done, where that can be told."""
-    if client.revision != "2025-11-25":
-        return None
+    """The server tells that the user is done, where that can be told: before the next that it tells."""
     async with client.listen() as events:
         await client.call_tool("visit")
-        [asked] = user.take_asked()
-        while not isinstance(event := await _next(events), ElicitationCompleted):
-            pass
-    return event.elicitation_id, asked["elicitationId"]
+        await client.call_tool("grow")
+        told = [await _next(events)]
+        while not isinstance(told[-1], ListChanged):
+            told.append(await _next(events))
+    await client.call_tool("grow")
+    ids = [event.elicitation_id for event in told if isinstance(event, ElicitationCompleted)]
+    return ids, [asked.get("elicitationId") in ids for asked in user.take_asked()]
 
 
 @_step
 async def ping_of_the_server(client: Client, user: User) -> Any:
     """A sign of life of the client's, where it can be asked for one."""
-    if client.revision != "2025-11-25":
-        return None
-    return (await client.call_tool("ping_back")).structured
+    return await _refused(_call(client, "ping_back")) if client.revision == "2025-11-25" else None
