@@ -148,9 +148,10 @@ def think(talk: RawTalk) -> None:
     """Answer a question of the server's: a request of its own, or a result that asks."""
     talk.call("think", "20")
     if talk.era == "modern":
-        [asked] = talk.heard["think"]
-        state = result_of(asked)["requestState"]
-        talk.call("think again", "21", params=f'"inputResponses":{{"k 1":{SAID}}},"requestState":{state}')
+        asked = result_of(talk.heard["think"][0])
+        answers = ",".join(f"{json.dumps(key)}:{SAID}" for key in members(asked["inputRequests"]))
+        again = f'"inputResponses":{{{answers}}},"requestState":{asked["requestState"]}'
+        talk.call("think again", "21", params=again)
 
 
 def listen(talk: RawTalk) -> None:

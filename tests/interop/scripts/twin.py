@@ -233,6 +233,7 @@ class Twin:
         token = ask.meta.get("progressToken", "null")
         for step in ("0.50", "1.0e0"):
             self.tell("notifications/progress", f'"progressToken":{token},"progress":{step},"total":2.0')
+        self.tell("vendor/event", '"n":1.0e-5')
         if not self.stateless or "io.modelcontextprotocol/logLevel" in ask.meta:
             self.tell("notifications/message", f'"level":"warning","logger":"twin","data":{ODD}')
         self.text(ask, '"done"')
