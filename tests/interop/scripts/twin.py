@@ -275,8 +275,8 @@ class Twin:
                 self.tell_listener(listener, "tools/list_changed")
                 self.tell_listener(listener, "resources/updated", r'"uri":"x:\/\/1"')
         else:
-            self.tell("notifications/tools/list_changed", '"x":1.0')
-            self.tell("notifications/resources/updated", r'"uri":"x:\/\/1"')
+            self.tell("notifications/tools/list_changed", f'"x":1.0,"_meta":{{{META}}}')
+            self.tell("notifications/resources/updated", rf'"uri":"x:\/\/1","_meta":{{{META}}}')
         self.text(ask, '"told"')
 
     def tool_meet(self, ask: Ask) -> None:
