@@ -19,7 +19,7 @@ _RESERVED = "io.modelcontextprotocol/"
 
 def shape_of(body: bytes) -> Shape:
     """The shape of a message."""
-    message = members(body.decode("ascii"))
+    message = members(body.decode("utf-8"))
     kind = next((name for name in ("result", "error", "params") if name in message), None)
     shape: dict[str, Shape] = {**message}
     if kind is not None and message[kind].startswith("{"):
@@ -43,17 +43,17 @@ def _without_era(text: str) -> Shape:
 
 def mirrored(body: bytes) -> Shape:
     """The shape of the request that a server gives back, and of the text around it nothing."""
-    result = members(members(body.decode("ascii"))["result"])
+    result = members(members(body.decode("utf-8"))["result"])
     envelopes = members(result["structuredContent"])["value"]
     _, end = json.JSONDecoder(strict=False).raw_decode(envelopes, 1)
-    return shape_of(envelopes[1:end].encode("ascii"))
+    return shape_of(envelopes[1:end].encode())
 
 
 def questions(bodies: list[bytes]) -> list[Shape]:
     """What a server asks: in requests of its own, or in results that require input."""
     found: list[Shape] = []
     for body in bodies:
-        message = members(body.decode("ascii"))
+        message = members(body.decode("utf-8"))
         if "method" in message and "id" in message:
             found.append({"method": message["method"], "params": message["params"]})
         elif "inputRequests" in (result := members(message.get("result", "{}"))):

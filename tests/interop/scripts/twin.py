@@ -319,7 +319,7 @@ def main(era: str, framing: str, noise: str = "") -> None:
     writing = threading.Lock()
 
     def write(text: str) -> None:
-        body = text.encode("ascii")
+        body = text.encode("utf-8")
         data = body + b"\n" if framing == "newline" else b"Content-Length: %d\r\n\r\n" % len(body) + body
         with writing:
             sys.stdout.buffer.write(data)
