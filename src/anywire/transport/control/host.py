@@ -123,11 +123,19 @@ class ControlHost(ControlSide):
 
     # The end.
 
+    async def wait(self) -> None:
+        """Return when the program writes no more; lines can still be written to it.
+
+        Raises the error with which the channel broke before.
+        """
+        await super().wait()
+
     def take_end(self) -> None:
         """The program writes no more: none of its servers can answer."""
         self._leave_waiters(TransportClosed("it has closed its output"))
         for conversation in list(self.conversations.values()):
             conversation.end()
+        self.over()
 
     def take_close(self, error: AnywireError | None) -> None:
         """The channel is closed."""

@@ -46,7 +46,7 @@ class ControlSide(ABC):
         #: The names of the servers that had a conversation which has ended.
         self.ended: set[str] = set()
         self._on_line = on_line
-        self._closed = asyncio.Event()
+        self._over = asyncio.Event()
         self._error: AnywireError | None = None
         self._changed = asyncio.Event()
         link = self.link
@@ -77,9 +77,13 @@ class ControlSide(ABC):
 
     async def wait(self) -> None:
         """Return when the channel is closed.  Raises the error with which it broke."""
-        await self._closed.wait()
+        await self._over.wait()
         if self._error is not None:
             raise self._error
+
+    def over(self) -> None:
+        """Let `wait` return."""
+        self._over.set()
 
     async def close(self) -> None:
         """End all conversations and the channel."""
@@ -157,7 +161,7 @@ class ControlSide(ABC):
         self.take_close(error)
         for conversation in list(self.conversations.values()):
             conversation.fail(error)
-        self._closed.set()
+        self.over()
 
 
 def plain_object(raw: bytes) -> dict[str, Any]:
