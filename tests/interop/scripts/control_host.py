@@ -15,6 +15,7 @@ from anywire import Client, connect
 from anywire.transport.control.channel import StdioChannel
 from anywire.transport.control.host import ControlHost
 
+ERA = "legacy" if os.environ["ERA"] == "legacy" else "modern"
 ARGUMENTS = {"weigh": {"parcel": "é🙂", "grams": 250}}
 
 
@@ -28,7 +29,7 @@ async def main() -> None:
 
     async with ControlHost(StdioChannel(), on_line=take, welcome={"commands": []}) as host:
         await host.greeted()
-        async with connect(host.transport("calc"), era=os.environ["ERA"]) as client:
+        async with connect(host.transport("calc"), era=ERA) as client:
             serving = asyncio.create_task(serve(host, client, turns))
             await host.wait()
             serving.cancel()
