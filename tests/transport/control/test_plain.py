@@ -199,6 +199,36 @@ async def test_the_end_of_the_server_is_told() -> None:
         await closed.wait()
 
 
+async def test_a_server_that_fails_is_told_as_its_end() -> None:
+    """`on_close` fires once, also when nobody had asked for it."""
+    host, server, closes = Host(), doubler(), list[bool]()
+    closed = asyncio.Event()
+
+    @server.tool
+    async def leave() -> None:
+        """End in the middle."""
+        raise SystemExit(3)
+
+    def close() -> None:
+        closes.append(host.transport.closed)
+        closed.set()
+
+    async def converse() -> None:
+        host.transport.on_message(INITIALIZE)
+        await host.receive()
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "leave"}}
+        host.transport.on_message(call)
+
+    host.transport.on_close = close
+    conversing = asyncio.ensure_future(converse())
+    async with asyncio.timeout(10):
+        with pytest.raises(SystemExit):
+            await server.serve(host.transport)
+        await closed.wait()
+    await conversing
+    assert closes == [True]
+
+
 async def test_what_is_no_message_is_answered_and_told() -> None:
     """The host hears of it twice: as JSON-RPC has it, and as an error of the transport."""
     host, server, errors = Host(), doubler(), list[Exception]()

@@ -328,6 +328,20 @@ async def test_a_server_that_ends_answers_what_is_in_flight() -> None:
         assert text_of(await host.hear_reply(host.call("calc", 3, "name_of"))) == "calc"
 
 
+async def test_the_end_of_a_server_is_not_that_of_one_whose_name_begins_alike() -> None:
+    """Names may hold anything, colons too."""
+    one, other = Calc("a"), Calc("a:b")
+    async with routed(one, other) as (host, _):
+        await opened(host, "a")
+        await opened(host, "a:b")
+        call = host.call("a:b", 1, "wait")
+        await other.started.wait()
+        await one.server.close()
+        await host.hear_nothing()
+        other.go_on.set()
+        assert text_of(await host.hear_reply(call)) == "waited"
+
+
 async def test_a_server_that_vanishes_answers_what_is_in_flight() -> None:
     """Also one that simply closes its transport, with an answer that says what happened."""
     host, sdk = line_pair()

@@ -59,6 +59,7 @@ class ControlLink:
         self._last_id = 0
         self._asked: dict[bytes, OnOutcome] = {}
         self._ended = False
+        self._told = False  # in this turn of the loop
         channel.on_line = self._on_line
         channel.callbacks.on_error = self._on_error
         channel.callbacks.on_end = self._on_end
@@ -78,12 +79,21 @@ class ControlLink:
         """Write a request under an id of `next_id`.  Raises `TransportClosed` where nobody can answer."""
         if self._ended:
             raise TransportClosed(f"{self.channel.name}: the other side has ended, so it cannot answer")
-        self.channel.write_line(line)
+        self.tell(line)
         self._asked[id] = on_outcome
 
     def tell(self, line: bytes) -> None:
-        """Write a line whose response does not matter.  Raises `TransportClosed`."""
-        self.channel.write_line(line)
+        """Write a line whose response does not matter.  Raises `TransportClosed`.
+
+        The first of a turn of the loop goes out at once, the others of that turn in one write.
+        """
+        self.channel.write_line(line, urgent=not self._told)
+        if not self._told:
+            self._told = True
+            asyncio.get_running_loop().call_soon(self._next_turn)
+
+    def _next_turn(self) -> None:
+        self._told = False
 
     async def request(self, subtype: str, members: bytes = b"{}", *, timeout: float) -> bytes | None:
         """Ask for something and return the raw response, None where there is none.
