@@ -409,6 +409,25 @@ async def test_a_channel_that_breaks_is_the_end_of_every_conversation() -> None:
             await router.request("interrupt")
 
 
+async def test_whoever_answers_for_a_person_hears_that_the_host_is_gone() -> None:
+    """A dialog must not stay open for nobody."""
+    asked, gone = asyncio.Event(), asyncio.Event()
+
+    async def ask(_: dict[str, Any]) -> object:
+        asked.set()
+        try:
+            return await asyncio.Event().wait()
+        finally:
+            gone.set()
+
+    async with routed(handlers={"can_use_tool": ask}) as (host, router):
+        host.ask("can_use_tool")
+        async with asyncio.timeout(10):
+            await asked.wait()
+            await router.link.channel.close()
+            await gone.wait()
+
+
 async def test_other_requests_are_answered_by_the_program() -> None:
     """Permissions and hooks; the answer is what the function returns, or what it raises."""
 

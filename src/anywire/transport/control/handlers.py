@@ -49,7 +49,14 @@ class ControlHandlers:
     def cancel(self, id: bytes) -> None:
         """The other side no longer waits: stop, and say nothing."""
         key = id_key(id)
-        for task in [task for task, served in self._running.items() if served == key]:
+        self._stop([task for task, served in self._running.items() if served == key])
+
+    def cancel_all(self) -> None:
+        """There is nobody left to answer."""
+        self._stop(list(self._running))
+
+    def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
+        for task in tasks:
             self._running[task] = b""
             task.cancel()
 

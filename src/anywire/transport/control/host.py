@@ -138,7 +138,8 @@ class ControlHost(ControlSide):
         self.over()
 
     def take_close(self, error: AnywireError | None) -> None:
-        """The channel is closed."""
+        """The channel is closed; the conversations hear of it by themselves."""
+        self._handlers.cancel_all()
         self._leave_waiters(error or TransportClosed("the channel is closed"))
 
     def _leave_waiters(self, error: AnywireError) -> None:

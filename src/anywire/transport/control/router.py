@@ -68,6 +68,8 @@ class ControlRouter(ControlSide):
     async def initialize(self, **members: object) -> dict[str, Any]:
         """Tell the host which servers there are, and what else it is to know (`hooks`, `agents`).
 
+        Hosts that want the servers in another shape are given it as `sdkMcpServers`.
+
         Returns its answer.  It may speak to the servers before it answers; nothing here waits for it.
         Raises `PeerError` where it refuses, `DeadlineExceeded` after `Limits.request_seconds`.
         """
@@ -133,7 +135,8 @@ class ControlRouter(ControlSide):
             self._finishing = asyncio.get_running_loop().create_task(self._finish())
 
     def take_close(self, error: AnywireError | None) -> None:
-        """The channel is closed: the conversations have heard of it."""
+        """The channel is closed; the conversations hear of it by themselves."""
+        self._handlers.cancel_all()
 
     async def _finish(self) -> None:
         for conversation in list(self.conversations.values()):
