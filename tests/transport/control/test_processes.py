@@ -14,6 +14,7 @@ from anywire.transport.control.child import ChildChannel
 from anywire.transport.control.router import ControlRouter
 from anywire.transport.control.sole import control_target
 from anywire.transport.process import Command
+from anywire.transport.stdio_client import StdioClientTransport
 from anywire.wire.limits import DEFAULT_LIMITS
 from tests.transport.child import PROGRAMS
 from tests.transport.children import alive, eventually
@@ -21,17 +22,23 @@ from tests.transport.children import alive, eventually
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="stdio is that of POSIX systems")
 
 
+def command(what: str) -> Command:
+    """The command line of the program that does that."""
+    return Command((sys.executable, "-W", "error", str(PROGRAMS / "control.py"), what))
+
+
 class Program(ChildChannel):
     """The channel to a program, and what that says on stderr."""
 
     def __init__(self, what: str, **limits: Any) -> None:
         self.said: list[str] = []
-        command = Command((sys.executable, "-W", "error", str(PROGRAMS / "control.py"), what))
         limits_of = DEFAULT_LIMITS.replace(**limits)
-        super().__init__(command, limits=limits_of, on_stderr=lambda line: self.said.append(line.decode()))
+        super().__init__(
+            command(what), limits=limits_of, on_stderr=lambda line: self.said.append(line.decode())
+        )
 
 
-@pytest.mark.parametrize("what", ["router", "face"])
+@pytest.mark.parametrize("what", ["router", "face", "bridge_face"])
 async def test_a_server_in_a_program_that_is_started_is_a_server_like_any_other(what: str) -> None:
     """The target of a client or a bridge; its end is the end of the program."""
     program = Program(what)
@@ -42,6 +49,18 @@ async def test_a_server_in_a_program_that_is_started_is_a_server_like_any_other(
     assert program.said[-1] == "left in order"
     assert program.child is not None
     assert not alive(program.child.pid)
+
+
+async def test_a_server_that_lives_in_a_program_is_bridged_to_stdio() -> None:
+    """Its client starts a bridge, and the bridge the program; both end with the client."""
+    said: list[str] = []
+    transport = StdioClientTransport(
+        command("bridge_target"), on_stderr=lambda line: said.append(line.decode())
+    )
+    async with asyncio.timeout(30), connect(transport) as client:
+        results = await asyncio.gather(*(client.call_tool("double", {"number": n}) for n in range(50)))
+        assert [result.text for result in results] == [str(2 * n) for n in range(50)]
+    assert said.count("left in order") == 2
 
 
 async def test_a_program_without_that_server_is_told_apart_from_one_that_fails() -> None:
