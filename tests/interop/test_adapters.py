@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,16 @@ import anywire
 from anywire.errors import ConfigError
 from anywire.interop.mcp import anywire_streams, from_streams
 from anywire.transport.memory import memory_pair
+from tests.docs.pages import ROOT, blocks, matches
+from tests.docs.workshop import Workshop
 from tests.interop.peers import SCRIPTS
 from tests.interop.processes import run
 
 pytestmark = pytest.mark.interop
 
 WITHIN = 90.0
+PAGE = ROOT / "docs" / "howto" / "official-sdk.md"
+LENT = "import runpy, sys; sys.path += ['.', *sys.argv[1:]]; runpy.run_path('block.py', run_name='__main__')"
 STEPS = (
     "their_client_our_server",
     "their_client_a_child",
@@ -56,10 +62,14 @@ class Steps:
         return outcome["gave"]
 
 
+def lent() -> list[str]:
+    """The folders of anywire and of what it needs."""
+    return [str(Path(package.__file__ or "").parents[1]) for package in (anywire, msgspec)]
+
+
 def take(python: Path, steps: Sequence[str]) -> Steps:
     """Take the steps in the SDK's environment, which is lent anywire and what it needs."""
-    folders = [str(Path(package.__file__ or "").parents[1]) for package in (anywire, msgspec)]
-    done = run([python, SCRIPTS / "adapters_peer.py", ",".join(steps), "--", *folders], within=WITHIN)
+    done = run([python, SCRIPTS / "adapters_peer.py", ",".join(steps), "--", *lent()], within=WITHIN)
     assert done.returncode == 0, str(done)
     return Steps(json.loads(done.stdout), done.stderr)
 
@@ -191,6 +201,19 @@ def test_a_fastmcp_server_is_served(fastmcp_python: Path) -> None:
     served = take(fastmcp_python, ["fastmcp_server"])["fastmcp_server"]
 
     assert served == {"text": "é🙂", "failed": True, "theirs": "round", "lifespan": ["in", "out"]}
+
+
+def test_the_page_on_the_sdk_does_what_it_says(sdk_2_python: Path, tmp_path: Path) -> None:
+    """Each of its scripts prints what stands below it."""
+    scripts = blocks(PAGE.read_text(encoding="utf-8"))
+    with closing(Workshop(tmp_path)) as workshop:
+        for script, printed in pairwise(scripts):
+            if "file" in script.options:
+                workshop.write(script.options["file"], script.text)
+            elif script.kind == "python":
+                workshop.write("block.py", script.text)
+                outcome = workshop.run([str(sdk_2_python), "-c", LENT, *lent()])
+                assert matches(printed.text, outcome.output), f"line {script.line}: {outcome}"
 
 
 def test_nothing_is_imported_before_it_is_used() -> None:
