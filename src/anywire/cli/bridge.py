@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from anywire.cli.headers import add_header_options
+from anywire.cli.headers import add_forward_option, add_header_options, forwarding_of
 from anywire.cli.options import add_child_options, count, duration
 from anywire.cli.parser import Commands, Parser
-from anywire.cli.serving import add_guard_options, add_limit_options, listen
+from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anywire.cli.children import Children
     from anywire.protocol.http.guard import Guard
     from anywire.transport.contract import Transport
+    from anywire.transport.forwarding import Forwarding
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
     from anywire.wire.limits import Limits
@@ -67,6 +68,7 @@ def add_parser(commands: Commands) -> Parser:
     )
     add_child_options(parser, with_framing=False)
     add_header_options(parser)
+    add_forward_option(parser)
     add_guard_options(parser)
     parser.add_argument(
         "--max-sessions",
@@ -96,9 +98,11 @@ def run(options: argparse.Namespace) -> int:
     face, children = read_face(options.face), Children()
     if not isinstance(face, HttpAddress):
         _refuse_session_options(options)
-    make_target = _target_maker(options, children)
+        refuse_guard_options(options)
+    forwarding = forwarding_of(options, over_http=isinstance(face, HttpAddress))
+    make_target = _target_maker(options, children, forwarding)
     if isinstance(face, HttpAddress):
-        return _offer_http(options, face, make_target, children)
+        return _offer_http(options, face, make_target, children, forwarding)
     return _offer_stdio(face, make_target, children)
 
 
@@ -120,7 +124,11 @@ def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport], children
 
 
 def _offer_http(
-    options: argparse.Namespace, face: HttpAddress, make_target: Callable[[], Transport], children: Children
+    options: argparse.Namespace,
+    face: HttpAddress,
+    make_target: Callable[[], Transport],
+    children: Children,
+    forwarding: Forwarding | None,
 ) -> int:
     from anywire.bridge.http_face import HttpFace
 
@@ -136,7 +144,10 @@ def _offer_http(
         # What the server behind has is not known here; it will say so itself.
         return HttpListener(relays.accept, lambda method: True, guard=guard, path=face.path, limits=limits)
 
-    return listen(options, face, make, close=lambda: children.hurried(relays.close()), limits=limits)
+    def close() -> Awaitable[None]:
+        return children.hurried(relays.close())
+
+    return listen(options, face, make, close=close, limits=limits, forwarding=forwarding)
 
 
 def _limits_of(options: argparse.Namespace) -> Limits:
@@ -153,7 +164,9 @@ def _refuse_session_options(options: argparse.Namespace) -> None:
             raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
 
 
-def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:
+def _target_maker(
+    options: argparse.Namespace, children: Children, forwarding: Forwarding | None
+) -> Callable[[], Transport]:
     """Return what makes a transport to the target: a command behind '--', or a URL."""
     import os
 
@@ -177,8 +190,9 @@ def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[
     from anywire.client.connect import http_transport
 
     url, headers = options.target, headers_of(options)
-    http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now
-    return lambda: http_transport(url, headers, None, DEFAULT_LIMITS)
+    hook = None if forwarding is None else forwarding.give
+    http_transport(url, headers, hook, DEFAULT_LIMITS)  # a wrong scheme is said now
+    return lambda: http_transport(url, headers, hook, DEFAULT_LIMITS)
 
 
 def _pass_on(line: bytes) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from anywire.cli.parser import Commands, Parser
-from anywire.cli.serving import add_guard_options, add_limit_options, listen
+from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
     if options.http is None and options.sse is None:
         if options.path is not None:
             raise ConfigError("--path is for --http and --sse; stdio has none")
+        refuse_guard_options(options)
         claim_stdio()
         load_server(options.target).run()
         return 0

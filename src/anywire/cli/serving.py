@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress
+    from anywire.protocol.http.bearer import Bearer
     from anywire.protocol.http.guard import Guard
+    from anywire.transport.forwarding import Forwarding
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
 
-__all__ = ("add_guard_options", "add_limit_options", "listen")
+__all__ = ("add_guard_options", "add_limit_options", "listen", "refuse_guard_options")
 
 # What may stand in the path of a URL as it is.
 _PLAIN = "/:@!$&'()*+,;=~"
 
 
 def add_guard_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says which hosts and origins are let in."""
+    """Add what says which hosts and origins are let in, and whether they must bring a token."""
     parser.add_argument(
         "--allow-host",
         action="append",
@@ -39,6 +43,50 @@ def add_guard_options(parser: argparse.ArgumentParser) -> None:
         help="a web page's origin that may use the HTTP address, "
         "such as --allow-origin https://app.example; may be repeated",
     )
+    parser.add_argument(
+        "--token-env",
+        metavar="NAME",
+        help="the variable with the bearer token that every request to the HTTP address must bring, "
+        "such as --token-env MCP_TOKEN",
+    )
+    parser.add_argument(
+        "--allow-unauthenticated",
+        action="store_true",
+        help="let other machines in without asking who they are, "
+        "for example: --allow-unauthenticated behind a proxy that asks",
+    )
+
+
+def refuse_guard_options(options: argparse.Namespace) -> None:
+    """Refuse what asks clients who they are where there is no HTTP.  Raises `ConfigError`."""
+    if options.token_env is not None:
+        raise ConfigError("--token-env is for an HTTP address; over stdio there is nobody to ask")
+
+
+def _bearer(options: argparse.Namespace, host: str) -> Bearer | None:
+    """Return the token that is asked for, None where nobody is.
+
+    Raises `ConfigError` where other machines would be let in without a token and that was not wanted.
+    """
+    from anywire.protocol.http.bearer import Bearer
+    from anywire.protocol.http.guard import is_loopback
+
+    name = options.token_env
+    if name is None:
+        if not is_loopback(host) and not options.allow_unauthenticated:
+            raise ConfigError(
+                f"{host} can be reached from other machines: name the variable with a token that they must "
+                "bring (--token-env NAME), or say that anybody may come (--allow-unauthenticated)"
+            )
+        return None
+    if options.allow_unauthenticated:
+        raise ConfigError("--token-env asks who clients are, and --allow-unauthenticated does not; give one")
+    if name not in os.environ:
+        raise ConfigError(f"--token-env needs the variable {name}, which is not set")
+    try:
+        return Bearer.of(os.environ[name])
+    except ConfigError as error:
+        raise ConfigError(f"--token-env {name}: {error}") from None
 
 
 def add_limit_options(parser: argparse.ArgumentParser) -> None:
@@ -65,10 +113,13 @@ def listen(
     *,
     close: Callable[[], Awaitable[None]],
     limits: Limits = DEFAULT_LIMITS,
+    forwarding: Forwarding | None = None,
 ) -> int:
     """Serve an HTTP address until a signal ends it; return the exit code.
 
     `make_listener` makes what answers there; `close` is called at the end, after that has closed.
+    `forwarding` takes headers of the requests along.  Raises `ConfigError` for an address that must not be
+    offered as the options have it.
     """
     from urllib.parse import quote
 
@@ -80,21 +131,25 @@ def listen(
 
     changes = {} if options.body_limit is None else {"body_bytes": options.body_limit}
     limits = limits.replace(**changes)
+    bearer = _bearer(options, address.host)
 
     async def serve() -> None:
-        guard = Doorkeeper.for_bind(address.host, hosts=options.allow_host, origins=options.allow_origin)
+        guard = Doorkeeper.for_bind(
+            address.host, hosts=options.allow_host, origins=options.allow_origin, bearer=bearer
+        )
         listener = make_listener(guard, limits)
 
         async def close_both() -> None:
             await listener.close()
             await close()
 
-        served = AsgiHost(listener, close_both, limits)
+        app = listener if forwarding is None else forwarding.taking(listener)
+        served = AsgiHost(app, close_both, limits)
         opened = bind(address.host, address.port)
         host = f"[{address.host}]" if ":" in address.host else address.host
         where = f"http://{host}:{opened.getsockname()[1]}{quote(address.path, safe=_PLAIN)}"
         said = f"anywire: listening on {where}\n"
-        if not is_loopback(address.host):
+        if bearer is None and not is_loopback(address.host):
             said += (
                 "anywire: this address can be reached from other machines, and nobody is asked who they are\n"
             )

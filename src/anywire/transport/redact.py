@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ("HIDDEN", "show_command_line", "show_url", "show_word", "show_words", "without_secrets")
+__all__ = (
+    "HIDDEN",
+    "show_command_line",
+    "show_url",
+    "show_word",
+    "show_words",
+    "without_secrets",
+    "without_values",
+)
 
 #: What stands in the place of a secret.
 HIDDEN: Final = "***"
 
+#: How long a value must be to be looked for in a text.
+_LEAST: Final = 6
 _TELLTALE: Final = r"key|token|secret|passw|passphrase|pwd|auth|credential|cookie|bearer"
 _SPEAKS_OF_A_SECRET: Final = re.compile(_TELLTALE, re.IGNORECASE)
 _OPTION: Final = re.compile(r"--?[A-Za-z][\w.-]*")
@@ -95,6 +105,19 @@ def without_secrets(url: str) -> str:
         return "a URL that cannot be read"
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}" + ("?…" if parts.query else "")
+
+
+def without_values(text: bytes, values: Iterable[str]) -> bytes:
+    """Return a text of somebody else's in which none of these header values is repeated.
+
+    Neither is what stands behind a scheme in one (`Bearer …`).  What is very short is no secret, and would
+    be found anywhere.
+    """
+    for value in values:
+        for part in (value, value.rpartition(" ")[2]):
+            if len(part) >= _LEAST:
+                text = text.replace(part.encode("utf-8", "surrogateescape"), HIDDEN.encode())
+    return text
 
 
 def _speaks(name: str) -> bool:

@@ -25,7 +25,14 @@ from anywire.protocol.http.old_sse import (
     endpoint_of,
     read_old_post,
 )
-from anywire.protocol.http.server import Reject, held, not_serving, too_many_sessions, unknown_session
+from anywire.protocol.http.server import (
+    Reject,
+    check_bearer,
+    held,
+    not_serving,
+    too_many_sessions,
+    unknown_session,
+)
 from anywire.transport.asgi import (
     ClientGone,
     Intake,
@@ -192,7 +199,8 @@ class SseListener:
             await wire.respond(204)
             return
         query = scope.get("query_string", b"").decode("latin-1")
-        verdict = check_old_head(head, query, self._guard, is_messages=is_messages)
+        refused = check_bearer(head.headers.get("authorization"), self._guard)
+        verdict = refused or check_old_head(head, query, self._guard, is_messages=is_messages)
         match verdict:
             case Reject():
                 await wire.reject(verdict)

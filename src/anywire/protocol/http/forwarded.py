@@ -1,0 +1,59 @@
+"""Which headers of a client's request may go on with it to another server, and with which values.
+
+Specification: RFC 9110, section 7.6.1, for those that belong to one connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+__all__ = ("forwarded_values", "is_forwardable")
+
+#: Of one connection, or of the message that is written anew.
+_OF_ONE_HOP: Final = frozenset(
+    {
+        "accept",
+        "accept-charset",
+        "accept-encoding",
+        "connection",
+        "expect",
+        "host",
+        "keep-alive",
+        "last-event-id",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_FAMILIES: Final = ("content-", "mcp-")
+
+
+def is_forwardable(name: str) -> bool:
+    """Say whether a header may be named to be forwarded: it says nothing of the connection or the message."""
+    lower = name.lower()
+    return lower not in _OF_ONE_HOP and not lower.startswith(_FAMILIES)
+
+
+def forwarded_values(headers: Iterable[tuple[bytes, bytes]], names: frozenset[str]) -> dict[str, str]:
+    """Return the values of these headers (lower-case names), as text under the names they were asked by.
+
+    One that occurs twice is joined as its kind is; a value that is not UTF-8 could not be sent on as
+    it is, and is left out.
+    """
+    found: dict[str, list[bytes]] = {}
+    for raw, value in headers:
+        name = raw.decode("latin-1").lower()
+        if name in names:
+            found.setdefault(name, []).append(value.strip())
+    values: dict[str, str] = {}
+    for name, parts in found.items():
+        try:
+            values[name] = (b"; " if name == "cookie" else b", ").join(parts).decode()
+        except UnicodeDecodeError:
+            continue
+    return values
