@@ -25,6 +25,7 @@ TO_URL = "http://127.0.0.1:1/mcp"
     [
         ("serve", WORKSHOP, "--http", "0.0.0.0:0"),
         ("serve", WORKSHOP, "--sse", "0.0.0.0:0"),
+        ("serve", WORKSHOP, "--http", "0:0"),
         ("bridge", "http://0.0.0.0:0/mcp", "--", "no-such-program"),
         ("bridge", "sse+http://[::]:0", TO_URL),
     ],
@@ -45,7 +46,8 @@ def test_an_address_for_other_machines_is_not_open_by_accident(
     [
         (("serve", WORKSHOP, "--token-env", NAME), "--token-env is for an HTTP address"),
         (("bridge", "stdio", "--token-env", NAME, TO_URL), "--token-env is for an HTTP address"),
-        (("serve", WORKSHOP, "--http", "127.0.0.1:0", "--token-env", "NOT_SET_AT_ALL"), "which is not set"),
+        (("serve", WORKSHOP, "--allow-unauthenticated"), "--allow-unauthenticated is for an HTTP address"),
+        (("serve", WORKSHOP, "--http", "127.0.0.1:0", "--token-env", "s3cret-t0ken"), "there is none"),
         (
             ("serve", WORKSHOP, "--http", "127.0.0.1:0", "--token-env", "EMPTY"),
             "--token-env EMPTY: a token is",

@@ -233,6 +233,42 @@ async def test_sessions_do_not_mix_their_headers() -> None:
     assert sorted(map(sorted, by_session.values())) == [["ada"], ["bob"]]
 
 
+async def test_what_came_before_the_server_was_there_takes_its_own_headers_along() -> None:
+    """And not those with which the session began."""
+    there, arrived, values = asyncio.Event(), asyncio.Event(), iter(["first", "second", "third"])
+    server, guard = office()
+    behind, forwarding = old(server, guard), Forwarding(["X-User"])
+    seen: list[tuple[str, str]] = []
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        seen.append((scope["method"], dict(scope["headers"])[b"x-user"].decode()))
+        if scope["method"] == "GET":
+            await there.wait()
+        else:
+            arrived.set()
+        await behind(scope, receive, send)
+
+    async def hook() -> Mapping[str, str]:
+        return {"X-User": next(values)}
+
+    def target() -> Transport:
+        return SseClientTransport(
+            URL, hook=forwarding.give, exchange=lambda: AsgiExchange(slow), limits=QUICK
+        )
+
+    face = HttpFace(target, lambda _: None, QUICK)
+    front = forwarding.taking(SseListener(face.accept, guard=guard, limits=QUICK))
+    client = SseClientTransport(URL, hook=hook, exchange=lambda: AsgiExchange(front), limits=QUICK)
+    await within(client.start())
+    await within(client.send(Request(b"1", "initialize", b"{}")))
+    there.set()
+    await within(arrived.wait())
+    await within(client.close())
+    await within(face.close())
+
+    assert seen == [("GET", "first"), ("POST", "second")]
+
+
 @pytest.mark.parametrize("kind", [b"text/plain", b"application/json"])
 async def test_a_server_that_repeats_a_header_in_its_error_is_not_repeated(kind: bytes) -> None:
     """Neither in what the client hears nor in what the bridge reports."""

@@ -73,6 +73,8 @@ def test_a_target_of_a_wrong_type_is_not_shown() -> None:
         (b"no s3cret here", ["Bearer s3cret"], b"no *** here"),
         (b"twice Bearer s3cret, s3cret", ["Bearer s3cret"], b"twice ***, ***"),
         ("zoë-zoë is here".encode(), ["zoë-zoë"], b"*** is here"),
+        (b"you have s3cret-1 and s3cret-2", ["a=s3cret-1; b=s3cret-2"], b"you have *** and ***"),
+        (b"s3cret-and-more", ["s3cret", "s3cret-and-more"], b"***"),
         (b"1 is no secret", ["1", ""], b"1 is no secret"),
     ],
 )

@@ -58,35 +58,49 @@ def add_guard_options(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_guard_options(options: argparse.Namespace) -> None:
-    """Refuse what asks clients who they are where there is no HTTP.  Raises `ConfigError`."""
-    if options.token_env is not None:
-        raise ConfigError("--token-env is for an HTTP address; over stdio there is nobody to ask")
+    """Refuse what says who is let in where there is no HTTP.  Raises `ConfigError`."""
+    for name, is_given in (
+        ("--token-env", options.token_env is not None),
+        ("--allow-unauthenticated", options.allow_unauthenticated),
+    ):
+        if is_given:
+            raise ConfigError(f"{name} is for an HTTP address; over stdio there is nobody to ask")
 
 
-def _bearer(options: argparse.Namespace, host: str) -> Bearer | None:
-    """Return the token that is asked for, None where nobody is.
-
-    Raises `ConfigError` where other machines would be let in without a token and that was not wanted.
-    """
+def _bearer(options: argparse.Namespace) -> Bearer | None:
+    """Return the token that is asked for, None where nobody is.  Raises `ConfigError`."""
     from anywire.protocol.http.bearer import Bearer
-    from anywire.protocol.http.guard import is_loopback
 
     name = options.token_env
     if name is None:
-        if not is_loopback(host) and not options.allow_unauthenticated:
-            raise ConfigError(
-                f"{host} can be reached from other machines: name the variable with a token that they must "
-                "bring (--token-env NAME), or say that anybody may come (--allow-unauthenticated)"
-            )
         return None
     if options.allow_unauthenticated:
         raise ConfigError("--token-env asks who clients are, and --allow-unauthenticated does not; give one")
-    if name not in os.environ:
-        raise ConfigError(f"--token-env needs the variable {name}, which is not set")
+    if name not in os.environ:  # whose name is not shown: it may be the token itself, by mistake
+        raise ConfigError("--token-env takes the name of a variable, and there is none of that name")
     try:
         return Bearer.of(os.environ[name])
     except ConfigError as error:
         raise ConfigError(f"--token-env {name}: {error}") from None
+
+
+def _guard(options: argparse.Namespace, host: str, bound: str, bearer: Bearer | None) -> Guard:
+    """Return who is let in at an address; `bound` is that of the socket, whatever the name of the host says.
+
+    Raises `ConfigError` where other machines would be let in without a token and that was not wanted.
+    """
+    from anywire.cli.doorkeeper import Doorkeeper
+    from anywire.protocol.http.guard import is_loopback
+
+    hosts, origins = list(options.allow_host), options.allow_origin
+    if is_loopback(bound):
+        hosts.append(host)
+    elif bearer is None and not options.allow_unauthenticated:
+        raise ConfigError(
+            f"{bound} can be reached from other machines: name the variable with a token that they must "
+            "bring (--token-env NAME), or say that anybody may come (--allow-unauthenticated)"
+        )
+    return Doorkeeper.for_bind(bound, hosts=hosts, origins=origins, bearer=bearer)
 
 
 def add_limit_options(parser: argparse.ArgumentParser) -> None:
@@ -121,39 +135,30 @@ def listen(
     `forwarding` takes headers of the requests along.  Raises `ConfigError` for an address that must not be
     offered as the options have it.
     """
-    from urllib.parse import quote
-
-    from anywire.cli.doorkeeper import Doorkeeper
-    from anywire.cli.failure import write_stderr
-    from anywire.protocol.http.guard import is_loopback
     from anywire.transport.asgi_host import AsgiHost, bind
     from anywire.transport.run_process import run_process
 
     changes = {} if options.body_limit is None else {"body_bytes": options.body_limit}
     limits = limits.replace(**changes)
-    bearer = _bearer(options, address.host)
+    bearer = _bearer(options)
 
     async def serve() -> None:
-        guard = Doorkeeper.for_bind(
-            address.host, hosts=options.allow_host, origins=options.allow_origin, bearer=bearer
-        )
-        listener = make_listener(guard, limits)
-
-        async def close_both() -> None:
-            await listener.close()
-            await close()
-
-        app = listener if forwarding is None else forwarding.taking(listener)
-        served = AsgiHost(app, close_both, limits)
         opened = bind(address.host, address.port)
-        host = f"[{address.host}]" if ":" in address.host else address.host
-        where = f"http://{host}:{opened.getsockname()[1]}{quote(address.path, safe=_PLAIN)}"
-        said = f"anywire: listening on {where}\n"
-        if bearer is None and not is_loopback(address.host):
-            said += (
-                "anywire: this address can be reached from other machines, and nobody is asked who they are\n"
-            )
-        write_stderr(said.encode())
+        bound, port = opened.getsockname()[:2]
+        try:
+            guard = _guard(options, address.host, bound, bearer)
+            listener = make_listener(guard, limits)
+
+            async def close_both() -> None:
+                await listener.close()
+                await close()
+
+            app = listener if forwarding is None else forwarding.taking(listener)
+            served = AsgiHost(app, close_both, limits)
+        except BaseException:
+            opened.close()
+            raise
+        _announce(address, bound, port, asks=bearer is not None)
         await served.serve(opened)
 
     log, handler = logging.getLogger("anywire"), _Log(logging.WARNING)
@@ -163,6 +168,20 @@ def listen(
     finally:
         log.removeHandler(handler)
     return 0
+
+
+def _announce(address: HttpAddress, bound: str, port: int, *, asks: bool) -> None:
+    """Say where clients are served, and that anybody is where that is so."""
+    from urllib.parse import quote
+
+    from anywire.cli.failure import write_stderr
+    from anywire.protocol.http.guard import is_loopback
+
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    said = f"anywire: listening on http://{host}:{port}{quote(address.path, safe=_PLAIN)}\n"
+    if not asks and not is_loopback(bound):
+        said += "anywire: this address can be reached from other machines, and nobody is asked who they are\n"
+    write_stderr(said.encode())
 
 
 class _Log(logging.Handler):

@@ -5,6 +5,8 @@ Specification: RFC 9110, section 7.6.1, for those that belong to one connection.
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -31,6 +33,8 @@ _OF_ONE_HOP: Final = frozenset(
     }
 )
 _FAMILIES: Final = ("content-", "mcp-")
+#: The tabulator may stand in a value.
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def is_forwardable(name: str) -> bool:
@@ -42,8 +46,8 @@ def is_forwardable(name: str) -> bool:
 def forwarded_values(headers: Iterable[tuple[bytes, bytes]], names: frozenset[str]) -> dict[str, str]:
     """Return the values of these headers (lower-case names), as text under the names they were asked by.
 
-    One that occurs twice is joined as its kind is; a value that is not UTF-8 could not be sent on as
-    it is, and is left out.
+    One that occurs twice is joined as its kind is; a value that is not UTF-8 or has control characters
+    could not be sent on as it is, and is left out.
     """
     found: dict[str, list[bytes]] = {}
     for raw, value in headers:
@@ -52,8 +56,8 @@ def forwarded_values(headers: Iterable[tuple[bytes, bytes]], names: frozenset[st
             found.setdefault(name, []).append(value.strip())
     values: dict[str, str] = {}
     for name, parts in found.items():
-        try:
-            values[name] = (b"; " if name == "cookie" else b", ").join(parts).decode()
-        except UnicodeDecodeError:
-            continue
+        value = (b"; " if name == "cookie" else b", ").join(parts)
+        with contextlib.suppress(UnicodeDecodeError):
+            if not _CONTROL.search(value):
+                values[name] = value.decode()
     return values
