@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import pytest
@@ -55,7 +56,9 @@ def old(server: Server, guard: Guard) -> SseListener:
 class Asked:
     """A request by hand, whose body is not there until somebody reads it."""
 
-    def __init__(self, method: str, headers: Mapping[str, str], path: str = "/mcp") -> None:
+    def __init__(
+        self, method: str, headers: Mapping[str, str], path: str = "/mcp", sent: bytes = b"{}"
+    ) -> None:
         types = {"host": "localhost", "content-type": "application/json", "accept": "*/*"}
         self.scope: dict[str, Any] = {
             "type": "http",
@@ -64,6 +67,7 @@ class Asked:
             "query_string": b"session_id=none",
             "headers": [(k.lower().encode(), v.encode()) for k, v in {**types, **headers}.items()],
         }
+        self.sent = sent
         self.read = False
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -75,8 +79,10 @@ class Asked:
         return self
 
     async def _receive(self) -> Event:
+        if self.read:
+            await asyncio.Event().wait()  # the client stays
         self.read = True
-        return {"type": "http.request", "body": b"{}", "more_body": False}
+        return {"type": "http.request", "body": self.sent, "more_body": False}
 
     async def _send(self, event: Event) -> None:
         if event["type"] == "http.response.start":
@@ -151,7 +157,7 @@ class Bridge:
     def target(self) -> Transport:
         """Make what calls the server behind."""
         return HttpClientTransport(
-            URL, hook=self.forwarding.give, exchange=lambda: AsgiExchange(self.note), limits=QUICK
+            URL, hook=self.forwarding.hook(), exchange=lambda: AsgiExchange(self.note), limits=QUICK
         )
 
     async def note(self, scope: Any, receive: Any, send: Any) -> None:
@@ -233,6 +239,40 @@ async def test_sessions_do_not_mix_their_headers() -> None:
     assert sorted(map(sorted, by_session.values())) == [["ada"], ["bob"]]
 
 
+async def test_what_is_asked_afterwards_takes_the_latest_headers_along() -> None:
+    """The token with which a conversation began may have expired when it ends."""
+    values = count()
+
+    async def hook() -> Mapping[str, str]:
+        return {"X-User": str(next(values))}
+
+    async with (
+        bridge(streamable(*office()), "X-User") as here,
+        connect(here.client(hook), era="legacy") as caller,
+    ):
+        for text in ("one", "two"):
+            await caller.call_tool("echo", {"text": text})
+    posted = [int(headers["x-user"]) for method, headers in here.seen if method == "POST"]
+    ended = [int(headers["x-user"]) for method, headers in here.seen if method == "DELETE"]
+
+    assert posted == sorted(set(posted))
+    assert ended == posted[-1:]
+
+
+async def test_a_request_is_not_sent_on_without_a_header_that_should_go_with_it() -> None:
+    """Who it is from might matter; the client hears that nothing was done, the log why."""
+    message = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+    asked = Asked("POST", {}, sent=message)
+    asked.scope["headers"].append((b"x-user", b"zo\xeb"))
+    async with bridge(streamable(*office()), "X-User") as here:
+        await asked.of(here.front)
+
+    told = json.loads(asked.body)["error"]["message"]
+    assert told == "the server behind the bridge was not asked; see the bridge's log"
+    assert here.seen == []
+    assert [report for report in here.reports if "the header x-user" in report]
+
+
 async def test_what_came_before_the_server_was_there_takes_its_own_headers_along() -> None:
     """And not those with which the session began."""
     there, arrived, values = asyncio.Event(), asyncio.Event(), iter(["first", "second", "third"])
@@ -253,7 +293,7 @@ async def test_what_came_before_the_server_was_there_takes_its_own_headers_along
 
     def target() -> Transport:
         return SseClientTransport(
-            URL, hook=forwarding.give, exchange=lambda: AsgiExchange(slow), limits=QUICK
+            URL, hook=forwarding.hook(), exchange=lambda: AsgiExchange(slow), limits=QUICK
         )
 
     face = HttpFace(target, lambda _: None, QUICK)
@@ -262,7 +302,8 @@ async def test_what_came_before_the_server_was_there_takes_its_own_headers_along
     await within(client.start())
     await within(client.send(Request(b"1", "initialize", b"{}")))
     there.set()
-    await within(arrived.wait())
+    async with asyncio.timeout(PATIENCE):
+        await arrived.wait()
     await within(client.close())
     await within(face.close())
 

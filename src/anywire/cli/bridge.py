@@ -190,9 +190,10 @@ def _target_maker(
     from anywire.client.connect import http_transport
 
     url, headers = options.target, headers_of(options)
-    hook = None if forwarding is None else forwarding.give
-    http_transport(url, headers, hook, DEFAULT_LIMITS)  # a wrong scheme is said now
-    return lambda: http_transport(url, headers, hook, DEFAULT_LIMITS)
+    http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now
+    if forwarding is None:
+        return lambda: http_transport(url, headers, None, DEFAULT_LIMITS)
+    return lambda: http_transport(url, headers, forwarding.hook(), DEFAULT_LIMITS)
 
 
 def _pass_on(line: bytes) -> None:

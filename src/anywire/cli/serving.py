@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from anywire.errors import ConfigError
@@ -143,11 +144,9 @@ def listen(
     bearer = _bearer(options)
 
     async def serve() -> None:
-        opened = bind(address.host, address.port)
-        bound, port = opened.getsockname()[:2]
-        try:
-            guard = _guard(options, address.host, bound, bearer)
-            listener = make_listener(guard, limits)
+        with bind(address.host, address.port) as opened:
+            bound, port = opened.getsockname()[:2]
+            listener = make_listener(_guard(options, address.host, bound, bearer), limits)
 
             async def close_both() -> None:
                 await listener.close()
@@ -155,18 +154,11 @@ def listen(
 
             app = listener if forwarding is None else forwarding.taking(listener)
             served = AsgiHost(app, close_both, limits)
-        except BaseException:
-            opened.close()
-            raise
-        _announce(address, bound, port, asks=bearer is not None)
-        await served.serve(opened)
+            _announce(address, bound, port, asks=bearer is not None)
+            await served.serve(opened)
 
-    log, handler = logging.getLogger("anywire"), _Log(logging.WARNING)
-    log.addHandler(handler)
-    try:
+    with _telling_what_is_logged():
         run_process(serve, limits)
-    finally:
-        log.removeHandler(handler)
     return 0
 
 
@@ -182,6 +174,16 @@ def _announce(address: HttpAddress, bound: str, port: int, *, asks: bool) -> Non
     if not asks and not is_loopback(bound):
         said += "anywire: this address can be reached from other machines, and nobody is asked who they are\n"
     write_stderr(said.encode())
+
+
+@contextmanager
+def _telling_what_is_logged() -> Generator[None]:
+    log, handler = logging.getLogger("anywire"), _Log(logging.WARNING)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 class _Log(logging.Handler):

@@ -5,7 +5,6 @@ Specification: RFC 9110, section 7.6.1, for those that belong to one connection.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -43,21 +42,24 @@ def is_forwardable(name: str) -> bool:
     return lower not in _OF_ONE_HOP and not lower.startswith(_FAMILIES)
 
 
-def forwarded_values(headers: Iterable[tuple[bytes, bytes]], names: frozenset[str]) -> dict[str, str]:
+def forwarded_values(headers: Iterable[tuple[bytes, bytes]], names: frozenset[str]) -> dict[str, str | None]:
     """Return the values of these headers (lower-case names), as text under the names they were asked by.
 
-    One that occurs twice is joined as its kind is; a value that is not UTF-8 or has control characters
-    could not be sent on as it is, and is left out.
+    One that occurs twice is joined as its kind is.  None stands for a value that could not be sent on as
+    it is: it is not UTF-8, or has control characters.
     """
     found: dict[str, list[bytes]] = {}
     for raw, value in headers:
         name = raw.decode("latin-1").lower()
         if name in names:
             found.setdefault(name, []).append(value.strip())
-    values: dict[str, str] = {}
-    for name, parts in found.items():
-        value = (b"; " if name == "cookie" else b", ").join(parts)
-        with contextlib.suppress(UnicodeDecodeError):
-            if not _CONTROL.search(value):
-                values[name] = value.decode()
-    return values
+    return {
+        name: _text_of((b"; " if name == "cookie" else b", ").join(parts)) for name, parts in found.items()
+    }
+
+
+def _text_of(value: bytes) -> str | None:
+    try:
+        return None if _CONTROL.search(value) else value.decode()
+    except UnicodeDecodeError:
+        return None
