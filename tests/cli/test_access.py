@@ -66,6 +66,7 @@ def test_an_address_for_other_machines_is_not_open_by_accident(
             "--forward-header Mcp-Session-Id: that belongs to one connection",
         ),
         (("bridge", "http://127.0.0.1:0", "--forward-header", "a b", TO_URL), "takes the name of a header"),
+        (("bridge", "http://127.0.0.1:0", "--forward-header", "*", TO_URL), "takes the name of a header"),
         (
             (
                 *("bridge", "http://127.0.0.1:0", "--token-env", NAME),

@@ -31,6 +31,7 @@ _EPILOG = """examples:
   anywire bridge stdio --env API_KEY --cwd ../project -- python server.py
   anywire bridge http://127.0.0.1:8000/mcp -- npx -y some-server
   anywire bridge stdio https://host.example/mcp --header 'Authorization: Bearer ${TOKEN}'
+  anywire bridge http://127.0.0.1:8000/mcp --forward-header Authorization https://host.example/mcp
 """
 
 

@@ -67,7 +67,7 @@ def forwarding_of(options: argparse.Namespace, *, over_http: bool) -> Forwarding
     if not over_http or options.command:
         raise ConfigError("--forward-header is for a face over HTTP and a URL that is called")
     for name in names:
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name) or name == "*":  # which is a name, and would be taken for all of them
             raise ConfigError("--forward-header takes the name of a header, such as Authorization")
         if not is_forwardable(name):
             raise ConfigError(f"--forward-header {name}: that belongs to one connection or one message")

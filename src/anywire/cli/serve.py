@@ -23,6 +23,7 @@ _EPILOG = """examples:
   anywire serve ./server.py:server
   anywire serve ./server.py:server --http 127.0.0.1:8000
   anywire serve ./server.py:server --sse 127.0.0.1:8000
+  anywire serve ./server.py:server --http 0.0.0.0:8000 --token-env MCP_TOKEN
 """
 
 
