@@ -29,12 +29,10 @@ __all__ = ("add_parser", "run")
 
 _EPILOG = """examples:
   anywire bridge stdio+headers -- npx -y some-server
-  anywire bridge stdio --target-framing headers -- ./server
   anywire bridge stdio --env API_KEY --cwd ../project -- python server.py
   anywire bridge http://127.0.0.1:8000/mcp -- npx -y some-server
   anywire bridge stdio https://host.example/mcp --header 'Authorization: Bearer ${TOKEN}'
   anywire bridge http://127.0.0.1:8000/mcp control:notes -- ./program-with-servers
-  anywire bridge http://127.0.0.1:8000/mcp --forward-header Authorization https://host.example/mcp
 """
 
 
@@ -53,9 +51,8 @@ def add_parser(commands: Commands) -> Parser:
     parser.add_argument(
         "face",
         metavar="FACE",
-        help="what is offered: stdio, stdio+headers, http://HOST:PORT/path, such as "
-        "http://127.0.0.1:8000/mcp, sse+http://HOST:PORT for old clients, or control:NAME, a server of that "
-        "name on the control channel of a host",
+        help="offered: stdio, stdio+headers, http://HOST:PORT/path, such as http://127.0.0.1:8000/mcp, "
+        "sse+http://HOST:PORT for old clients, or control:NAME on a host's control channel",
     )
     parser.add_argument(
         "target",
@@ -94,8 +91,8 @@ def add_parser(commands: Commands) -> Parser:
         type=duration,
         default=None,
         metavar="DURATION",
-        help="when an unused session over HTTP ends with its server "
-        f"({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), such as --idle 5m",
+        help=f"when an unused session ends ({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), "
+        "such as --idle 5m",
     )
     add_limit_options(parser)
     return parser

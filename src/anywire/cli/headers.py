@@ -37,7 +37,7 @@ def add_header_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--header-file",
         metavar="FILE",
-        help="a file of headers, one a line, such as --header-file ~/headers",
+        help="a file of header lines, such as --header-file ~/headers",
     )
 
 
@@ -48,8 +48,7 @@ def add_forward_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a header of the client's requests over HTTP that goes on with them to the URL, "
-        "such as --forward-header Authorization; may be repeated",
+        help="a header that goes on with each request to the URL, such as --forward-header Authorization",
     )
 
 
