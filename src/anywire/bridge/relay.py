@@ -28,7 +28,6 @@ from anywire.bridge.waiting import Waiting
 from anywire.errors import (
     AnywireError,
     DeadlineExceeded,
-    ProcessExited,
     RemoteProtocolError,
     TransportClosed,
     TransportError,
@@ -261,7 +260,7 @@ class Relay:
         """The server has answered a request; say whether it was one of ours."""
         key = id_key(id)
         if self._remembered.ours and key in self._remembered.ours:
-            self._take_own(key, reply)
+            self._succession.settle(key, reply)
             return True
         asked = self._settle(key)
         if asked is None:
@@ -275,13 +274,6 @@ class Relay:
                 return False
         self._opened = True
         return False
-
-    def _take_own(self, key: bytes, reply: Response | ErrorResponse) -> None:
-        method = self._remembered.ours.pop(key)
-        if method == "initialize":
-            self._succession.answered(reply)
-        elif isinstance(reply, ErrorResponse):
-            self._report(f"{self._name} has refused {method} after a loss: {reply.detail().message}")
 
     def _settle(self, key: bytes) -> Request | bytes | None:
         asked = self._owed.settle(key)
@@ -298,22 +290,17 @@ class Relay:
         if error.id is not None and key in self._owed.unanswered:
             self._owed.fail(error.id, f"{BEHIND if self._discreet else self._name}: {reason}")
         elif key in self._remembered.ours:
-            self._own_failed(key, RemoteProtocolError(f"{self._name}: {reason}"))
+            self._succession.settle(key, RemoteProtocolError(f"{self._name}: {reason}"))
         elif self._noise is not None:
             self._noise.hear(error)
 
     def _target_failed(self, id: bytes, error: AnywireError) -> None:
         if id_key(id) in self._remembered.ours:
-            self._own_failed(id_key(id), error)
+            self._succession.settle(id_key(id), error)
             return
         if self._discreet:
             self._report(str(error))
         self._owed.fail(id, self._told(error))
-
-    def _own_failed(self, key: bytes, error: AnywireError) -> None:
-        method = self._remembered.ours.pop(key)
-        if method != "initialize" or not self._succession.failed(error):
-            self._report(f"{method} could not be said again after a loss: {error}")
 
     # When the server is lost.
 
@@ -338,17 +325,15 @@ class Relay:
             return
         self._up = False
         self._pressure.detach()
-        calm = not (self._owed.unanswered or self._remembered.is_listening) and _left_in_order(error)
+        needed = bool(self._owed.unanswered) or self._remembered.is_listening
         served = self._served or bool(self._owed.unanswered)
         again, failed = self._owed.unanswered.lose(self._remembered.listens, self._waiting.keys())
         for id in failed:
             self._owed.fail(id, self._told(error))
         self._owed.tell(self._questions.lose("the server was lost"))
         self._waiting.put_first(again)
-        self._report(f"{self._all_told(error)}; another takes over{' when it is needed' if calm else ''}")
-        self._succession.begin(
-            self._target, error or TransportClosed(self._all_told(error)), served=served, calm=calm
-        )
+        lost = error or TransportClosed(self._all_told(None))
+        self._succession.begin(self._target, lost, served=served, needed=needed)
 
     def carry_on(self, target: Transport) -> None:
         """Go on with a server that knows of the client's handshake."""
@@ -395,10 +380,6 @@ class Relay:
             # A child that reads no more and runs on: nobody else will say what becomes of the request.
             if isinstance(message, Request):
                 self._target_failed(message.id, error)
-
-
-def _left_in_order(error: AnywireError | None) -> bool:
-    return error is None or (isinstance(error, ProcessExited) and error.returncode == 0)
 
 
 async def _first_of(*events: asyncio.Event, seconds: float | None = None) -> None:
