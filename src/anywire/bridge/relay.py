@@ -79,7 +79,7 @@ class Relay:
         self._name = "the server"
         self._noise: Noise | None = None
         self._target: Transport | None = None
-        self._up = False  # what the client says goes to the target
+        self._up: Transport | None = None  # the target, while what the client says goes to it
         self._opened = False  # the client has had an answer: from now on it has a conversation to lose
         self._served = False  # ... and this server has given one
         self._owed = Owed(face, limits)
@@ -127,7 +127,7 @@ class Relay:
             await self._face.start()  # what the client has said already is told why
             raise
         self._pressure.attach(target)
-        self._up = True
+        self._up = target
         await self._face.start()
 
     async def _until_either_leaves(self) -> None:
@@ -155,7 +155,7 @@ class Relay:
     def _from_client(self, message: Message | Batch) -> None:
         if isinstance(message, Batch):
             self._from_client_together(message)
-        elif not isinstance(message, Request) or self._owed.has_room_for([message]):
+        elif not isinstance(message, Request) or self._owed.has_room_for((message,)):
             noted = self._note(message)
             if noted is not None:
                 self._to_server(noted)
@@ -165,7 +165,7 @@ class Relay:
         if not self._owed.has_room_for([item for item in batch.items if isinstance(item, Request)]):
             return
         noted = [item if isinstance(item, Fault) else self._note(item) for item in batch.items]
-        if self._up and all(item is seen for item, seen in zip(batch.items, noted, strict=True)):
+        if self._up is not None and all(item is seen for item, seen in zip(batch.items, noted, strict=True)):
             self._to_server(batch)
             return
         for item in noted:
@@ -182,24 +182,25 @@ class Relay:
             return self._questions.answer(message)
         if message.method == INITIALIZED:
             self._remembered.initialized(message)
-            return message if self._up else None  # its successor is told anyway
+            return None if self._up is None else message  # its successor is told anyway
         if (cancelled := read_cancel(message)) is not None:
             self._settle(cancelled.key)
-            return message if self._up else None
+            return None if self._up is None else message
         return message
 
     def _ask(self, request: Request) -> Request | None:
-        if self._remembered.ours and id_key(request.id) in self._remembered.ours:
+        key = id_key(request.id)
+        if key in self._remembered.ours:
             self._owed.refuse(request.id, "that id is in use; take another")
             return None
-        self._owed.ask(request)
+        self._owed.ask(key, request)
         return request
 
     def _to_server(self, message: Message | Batch) -> None:
-        if self._server_left.is_set():
+        if self._up is not None and not self._up.closed:
+            self._forward(self._up, message)
+        elif self._server_left.is_set():
             self._fail_all()
-        elif self._target is not None and self._up and not self._target.closed:
-            self._forward(self._target, message)
         elif self._target is not None and isinstance(message, Response | ErrorResponse):
             self._forward(self._target, message)  # it may be asking before it takes over
         else:
@@ -259,7 +260,7 @@ class Relay:
     def _take_reply(self, reply: Response | ErrorResponse, id: bytes) -> bool:
         """The server has answered a request; say whether it was one of ours."""
         key = id_key(id)
-        if self._remembered.ours and key in self._remembered.ours:
+        if key in self._remembered.ours:
             self._succession.settle(key, reply)
             return True
         asked = self._settle(key)
@@ -323,7 +324,7 @@ class Relay:
         if self._ending or self._client_left.is_set() or not self._opened or self._target is None:
             self.end(error)
             return
-        self._up = False
+        self._up = None
         self._pressure.detach()
         needed = bool(self._owed.unanswered) or self._remembered.is_listening
         served = self._served or bool(self._owed.unanswered)
@@ -338,7 +339,7 @@ class Relay:
     def carry_on(self, target: Transport) -> None:
         """Go on with a server that knows of the client's handshake."""
         self._pressure.attach(target)
-        self._up, self._served = True, False
+        self._up, self._served = target, False
         for message in self._remembered.settings():
             self._forward(target, message)
         for message in self._waiting.take():
@@ -357,6 +358,7 @@ class Relay:
     def end(self, error: AnywireError | None) -> None:
         """There will be no server any more."""
         self._server_error = self._server_error or error  # the first says why
+        self._up = None
         self._waiting.take()
         self._fail_all()
         self._server_left.set()
@@ -372,13 +374,11 @@ class Relay:
         return str(error) if error is not None else f"{self._name} was ended"
 
     def _forward(self, target: Transport, message: Message | Batch) -> None:
-        if target.closed:
-            return
         try:
             target.post(message)
         except TransportError as error:
             # A child that reads no more and runs on: nobody else will say what becomes of the request.
-            if isinstance(message, Request):
+            if isinstance(message, Request) and not target.closed:
                 self._target_failed(message.id, error)
 
 
