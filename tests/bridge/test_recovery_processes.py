@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.bridge.stage import REVISION
-from tests.interop.processes import anywire, spawn, watch
+from tests.interop.processes import anywire, spawn, wait_until, watch
 
 pytestmark = pytest.mark.chaos
 
@@ -77,3 +78,16 @@ def test_a_server_that_crashes_is_started_again_and_its_client_stays(tmp_path: P
     assert code == 0
     assert "another takes over" in err
     assert (tmp_path / "ledger").read_text().split() == ["before", "fatal", "after"]
+
+
+@pytest.mark.parametrize("how", [None, signal.SIGTERM, signal.SIGKILL], ids=["left", "ended", "killed"])
+def test_a_bridge_that_ends_while_a_server_takes_over_leaves_none(how: int | None, tmp_path: Path) -> None:
+    """The new one has not answered, and nobody waits until it does."""
+    ledger = tmp_path / "ledger"
+    with Client(str(LEDGER), str(ledger), "mute").open() as client:
+        client.call(1, "fatal")
+        assert wait_until(lambda: "mute" in ledger.read_text(), within=10)
+        if how is not None:
+            client.running.send_signal(how)
+            client.running.wait(timeout=10)
+        client.end()

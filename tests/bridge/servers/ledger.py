@@ -6,9 +6,13 @@ import sys
 import time
 
 
-def main(path: str) -> None:
-    """Serve; `fatal` is a call that it does not survive."""
-    ledger = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+def main(path: str, successor: str = "") -> None:
+    """Serve; `fatal` is a call that it does not survive, and a `mute` successor does not say anything."""
+    ledger = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    if successor == "mute" and b"fatal" in os.read(ledger, 1000):
+        os.write(ledger, b"mute\n")
+        sys.stdin.buffer.read()
+        return
     for line in sys.stdin.buffer:
         request = json.loads(line)
         if "id" not in request or "method" not in request:
@@ -33,4 +37,4 @@ def main(path: str) -> None:
         sys.stdout.buffer.flush()
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])
