@@ -182,6 +182,17 @@ def test_depth_is_the_same_wherever_a_block_ends(padding: int) -> None:
     assert not depth_exceeds(data, 4)
 
 
+@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"a":'])
+@pytest.mark.parametrize("times", [1, 8, 9, 16, 17, 30])
+def test_depth_is_the_same_in_a_long_text(opening: bytes, times: int) -> None:
+    closing = b"".join({91: b"]", 123: b"}"}.get(byte, b"") for byte in reversed(opening))
+    data = opening * times + b'"' + b"x" * 10_000 + b'"' + closing * times
+    depth = times * len(closing)
+
+    assert not depth_exceeds(data, depth)
+    assert depth_exceeds(data, depth - 1)
+
+
 # Syntax.
 
 
