@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anywire.wire.scan import scan_object, syntax_error
-from anywire.wire.splice import get_member, set_member, with_progress_token
+from anywire.wire.splice import drop_members, get_member, set_member, with_progress_token
 from tests.wire.strategies import json_texts, member_names, odd_string_pieces, strings, thorough, white_space
 
 PARAMS = b'{"big":12345678901234567890123,"small": 1.0e-5,"text":"\\u00e9\\/","z":1,"a":[ ]}'
@@ -87,6 +87,35 @@ def test_the_other_members_keep_order_and_bytes(data: bytes, name: str, value: b
         assert members(changed) == [*before[:last], (name, value), *before[last + 1 :]]
     else:
         assert members(changed) == [(name, value), *before]
+
+
+@pytest.mark.parametrize(
+    ("data", "left"),
+    [
+        (b'{"a":1,"b":2,"c":3}', b'{"b":2}'),
+        (b'{ "a" : 1 , "b" : 2 }', b'{ "b" : 2 }'),
+        (b'{\n "b": 2,\n "a": 1\n}', b'{\n "b": 2\n}'),
+        (b'{"\\u0061":1,"a":2,"b":1.0e-5}', b'{"b":1.0e-5}'),
+        (b'{"a":{"a":1}}', b"{}"),
+        (b"{}", b"{}"),
+        (b'["a"]', b'["a"]'),
+        (b"null", b"null"),
+    ],
+)
+def test_members_are_dropped_with_the_comma_that_parted_them(data: bytes, left: bytes) -> None:
+    assert drop_members(data, "a", "c") == left
+
+
+@given(objects(), st.sets(st.text(max_size=2), max_size=2))
+@thorough(150)
+def test_what_is_not_dropped_keeps_order_and_bytes(data: bytes, names: set[str]) -> None:
+    before = members(data)
+
+    dropped = names | {name for name, _ in before[::2]}
+    left = drop_members(data, *dropped)
+
+    assert syntax_error(left) is None
+    assert members(left) == [member for member in before if member[0] not in dropped]
 
 
 # Progress tokens.

@@ -1,4 +1,4 @@
-"""A bridge that is offered over HTTP: each session of a client gets a server of its own.
+"""A bridge that is offered over HTTP: many clients, and a way to the server for each of them.
 
 The clients may be anybody who reaches the address: they are not told what runs behind it.
 """
@@ -9,8 +9,10 @@ import asyncio
 from collections.abc import Callable
 
 from anywire.bridge.relay import Relay
+from anywire.bridge.upstream import Upstream
 from anywire.errors import AnywireError
 from anywire.transport.contract import Transport
+from anywire.transport.http_call import HttpCallTransport
 from anywire.transport.http_session import HttpServerTransport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
@@ -18,19 +20,18 @@ __all__ = ("HttpFace",)
 
 
 class HttpFace:
-    """Relays each session that it is given to a server of its own, which ends with the session.
+    """Relays each session, and each request that stands for itself, to the server.
 
-    `accept` is what an HTTP listener calls; `make_target` makes a transport to the server, and another
-    where one is lost in the midst of a session.
+    `accept` is what an HTTP listener calls.
     """
 
     def __init__(
         self,
-        make_target: Callable[[], Transport],
+        upstream: Upstream,
         report: Callable[[str], None],
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self._make_target = make_target
+        self._upstream = upstream
         self._report = report
         self._limits = limits
         self._relays: set[asyncio.Task[None]] = set()
@@ -45,12 +46,14 @@ class HttpFace:
         task.add_done_callback(self._relays.discard)
 
     async def _relay(self, transport: Transport) -> None:
+        alone = isinstance(transport, HttpCallTransport)
+        make_target = self._upstream.shared_target if alone else self._upstream.target
         try:
             # A client whose initialize was refused comes back without this session's id.
             ends_refused = isinstance(transport, HttpServerTransport)
             relay = Relay(
                 transport,
-                self._make_target,
+                make_target,
                 self._report,
                 self._limits,
                 discreet=True,
@@ -61,8 +64,9 @@ class HttpFace:
             self._report(str(error))
 
     async def close(self) -> None:
-        """End all relays and their servers."""
+        """End all relays, and all servers."""
         for task in list(self._relays):
             task.cancel()
         if self._relays:
             await asyncio.wait(self._relays)
+        await self._upstream.close()

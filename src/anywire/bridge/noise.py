@@ -9,9 +9,14 @@ from anywire.transport.contract import Transport
 from anywire.transport.stream import StreamTransport
 from anywire.wire.message import Fault
 
-__all__ = ("Noise",)
+__all__ = ("Noise", "writes_stdout")
 
 _SHOWN_BYTES: Final = 120
+
+
+def writes_stdout(target: Transport) -> bool:
+    """Say whether what comes from there was written on the stdout of a child."""
+    return isinstance(target, StreamTransport) or bool(getattr(target, "writes_stdout", False))
 
 
 class Noise:
@@ -19,7 +24,7 @@ class Noise:
 
     def __init__(self, target: Transport, name: str, report: Callable[[str], None]) -> None:
         # Only a child has a stderr where its noise belongs.
-        is_child = isinstance(target, StreamTransport)
+        is_child = writes_stdout(target)
         self._source = f"{name} {'wrote' if is_child else 'sent'}"
         self._where = " on stdout" if is_child else ""
         self._advice = " (it belongs on stderr)" if is_child else ""

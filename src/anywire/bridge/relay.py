@@ -23,6 +23,7 @@ from anywire.bridge.owed import Owed
 from anywire.bridge.pressure import Coupling
 from anywire.bridge.questions import Questions
 from anywire.bridge.remembered import ACKNOWLEDGED, INITIALIZED, Remembered
+from anywire.bridge.streams import Relating
 from anywire.bridge.succession import Succession
 from anywire.bridge.waiting import Waiting
 from anywire.errors import (
@@ -79,6 +80,7 @@ class Relay:
         self._name = "the server"
         self._noise: Noise | None = None
         self._target: Transport | None = None
+        self._relating: Relating | None = None
         self._up: Transport | None = None  # the target, while what the client says goes to it
         self._opened = False  # the client has had an answer: from now on it has a conversation to lose
         self._served = False  # ... and this server has given one
@@ -233,7 +235,9 @@ class Relay:
                 self._owed.post(each)
 
     def _to_client(self, message: Message) -> None:
-        related = self._owed.stream_of(message)
+        related = None if self._relating is None else self._relating.related
+        if related is None:
+            related = self._owed.stream_of(message)
         heard = self._hear(message)
         if heard is not None:
             self._owed.post(heard, related)
@@ -310,6 +314,7 @@ class Relay:
         if self._target is not None:
             self._target.callbacks = Callbacks()  # whatever comes of it still
         self._target = target
+        self._relating = target if isinstance(target, Relating) else None
         self._name = getattr(target, "name", self._name)
         self._noise = self._noise or Noise(target, self._name, self._report)
         target.callbacks.on_message = self._from_server

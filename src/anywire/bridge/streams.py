@@ -8,13 +8,23 @@ Specification: MCP `basic/transports#streamable-http`, `basic/utilities/progress
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from anywire.wire.message import Message, Notification, Request, id_key
 from anywire.wire.value import decode_value
 
-__all__ = ("Belonging",)
+__all__ = ("Belonging", "Relating")
+
+
+@runtime_checkable
+class Relating(Protocol):
+    """A target that knows by itself which request of the client a message belongs to."""
+
+    #: The raw id of the request that the message being handed over is about; None: not known.
+    related: bytes | None
 
 
 class _Meta(msgspec.Struct, rename="camel"):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from anywire.cli.headers import add_header_options
-from anywire.cli.options import add_child_options, count, duration
+from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
 from anywire.cli.serving import add_guard_options, add_limit_options, listen
 from anywire.errors import ConfigError
@@ -65,6 +65,12 @@ def add_parser(commands: Commands) -> Parser:
         help="how the command frames its messages: newline (default) or headers, "
         "such as --target-framing headers",
     )
+    add_era(parser, "; it is the server's, found out when it matters, and clients may speak either")
+    parser.add_argument(
+        "--shared",
+        action="store_true",
+        help="one server for all sessions over HTTP, if it is costly, such as --shared -- npx -y big-server",
+    )
     add_child_options(parser, with_framing=False)
     add_header_options(parser)
     add_guard_options(parser)
@@ -99,11 +105,15 @@ def run(options: argparse.Namespace) -> int:
     make_target = _target_maker(options, children)
     if isinstance(face, HttpAddress):
         return _offer_http(options, face, make_target, children)
-    return _offer_stdio(face, make_target, children)
+    return _offer_stdio(options, face, make_target, children)
 
 
-def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport], children: Children) -> int:
+def _offer_stdio(
+    options: argparse.Namespace, face: StdioFace, make_target: Callable[[], Transport], children: Children
+) -> int:
+    from anywire.bridge.era import era_of
     from anywire.bridge.relay import Relay
+    from anywire.bridge.upstream import Upstream
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
     from anywire.transport.stdio_server import StdioListener
@@ -113,28 +123,44 @@ def _offer_stdio(face: StdioFace, make_target: Callable[[], Transport], children
 
     async def relay() -> None:
         listener = StdioListener(claim, framing=face.framing)
-        await children.run(Relay(listener.open(), make_target, _report).run())
+        upstream = Upstream(make_target, _report, era=era_of(options.era))
+        try:
+            await Relay(listener.open(), upstream.target, _report).run()
+        finally:
+            await upstream.close()
 
-    run_process(relay, DEFAULT_LIMITS)
+    run_process(lambda: children.run(relay()), DEFAULT_LIMITS)
     return 0
 
 
 def _offer_http(
     options: argparse.Namespace, face: HttpAddress, make_target: Callable[[], Transport], children: Children
 ) -> int:
+    from anywire.bridge.era import era_of
     from anywire.bridge.http_face import HttpFace
+    from anywire.bridge.upstream import Upstream
 
     limits = _limits_of(options)
-    relays = HttpFace(make_target, _report, limits)
+    upstream = Upstream(make_target, _report, limits, shared=options.shared, era=era_of(options.era))
+    relays = HttpFace(upstream, _report, limits)
 
     def make(guard: Guard, limits: Limits) -> HttpListener | SseListener:
+        from anywire.protocol.http.stateless import StatelessFace
         from anywire.transport.http_server import HttpListener
         from anywire.transport.sse_server import SseListener
 
         if face.old:
             return SseListener(relays.accept, guard=guard, limits=limits)
         # What the server behind has is not known here; it will say so itself.
-        return HttpListener(relays.accept, lambda method: True, guard=guard, path=face.path, limits=limits)
+        stateless = StatelessFace(lambda method: True, lambda tool: upstream.mirrors.get(tool, ()))
+        return HttpListener(
+            relays.accept,
+            lambda method: True,
+            guard=guard,
+            path=face.path,
+            stateless=stateless,
+            limits=limits,
+        )
 
     return listen(options, face, make, close=lambda: children.hurried(relays.close()), limits=limits)
 
@@ -148,8 +174,9 @@ def _limits_of(options: argparse.Namespace) -> Limits:
 
 
 def _refuse_session_options(options: argparse.Namespace) -> None:
-    for name, value in (("--max-sessions", options.max_sessions), ("--idle", options.idle)):
-        if value is not None:
+    given = {"--max-sessions": options.max_sessions, "--idle": options.idle, "--shared": options.shared}
+    for name, value in given.items():
+        if value:
             raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
 
 

@@ -9,7 +9,16 @@ import re
 from anywire.cli.parser import nearest
 from anywire.wire.framing import Framing
 
-__all__ = ("add_child_options", "add_json", "add_timeout", "add_verbose", "count", "duration", "framing")
+__all__ = (
+    "add_child_options",
+    "add_era",
+    "add_json",
+    "add_timeout",
+    "add_verbose",
+    "count",
+    "duration",
+    "framing",
+)
 
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-z]*)")
@@ -42,6 +51,17 @@ def add_child_options(parser: argparse.ArgumentParser, *, with_framing: bool = T
             help="how the command frames messages: auto (default: find out), newline or headers, "
             "such as --framing headers",
         )
+
+
+def add_era(parser: argparse.ArgumentParser, note: str = "") -> None:
+    """Add `--era`, the era of the server; `note` says more about it."""
+    parser.add_argument(
+        "--era",
+        choices=("auto", "legacy", "modern"),
+        default="auto",
+        metavar="ERA",
+        help=f"auto, legacy (a handshake) or modern (2026-07-28), such as --era legacy{note}",
+    )
 
 
 def add_timeout(parser: argparse.ArgumentParser, meaning: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from anywire.cli.failure import needs_authorization
 from anywire.cli.headers import add_header_options
-from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
+from anywire.cli.options import add_child_options, add_era, add_json, add_timeout, add_verbose
 from anywire.cli.output import Output
 from anywire.cli.status import Status
 from anywire.errors import ConfigError, ConnectFailed, TransportError
@@ -60,13 +60,7 @@ def add_target_options(parser: argparse.ArgumentParser, waiting: str, document: 
     add_timeout(parser, waiting)
     add_child_options(parser)
     add_header_options(parser)
-    parser.add_argument(
-        "--era",
-        choices=("auto", "legacy", "modern"),
-        default="auto",
-        metavar="ERA",
-        help="auto, legacy (a handshake) or modern (2026-07-28), such as --era legacy",
-    )
+    add_era(parser)
     add_verbose(parser, "pass the server's stderr on")
 
 

@@ -62,7 +62,10 @@ _VERSION_KEY: Final = PROTOCOL_VERSION_KEY.encode()
 #: What a key that names a revision ends with, however its slash is written.
 _SIGN: Final = b"/protocolVersion"
 # Codes of the handshake era that this one must not emit, and what stands in their place.
-_CODES: Final = {int(McpErrorCode.ResourceNotFound): int(JsonRpcErrorCode.InvalidParams)}
+_CODES: Final = {
+    int(McpErrorCode.ResourceNotFound): int(JsonRpcErrorCode.InvalidParams),
+    int(McpErrorCode.UrlElicitationRequired): int(JsonRpcErrorCode.InternalError),
+}
 
 
 class Envelope(msgspec.Struct, frozen=True):
@@ -172,9 +175,12 @@ def _joined(members: bytes, value: bytes) -> bytes:
 
 
 class ResultFrame:
-    """What a server's results say of themselves: `resultType`, and who gave them."""
+    """What a server's results say of themselves: `resultType`, and who gave them.
 
-    def __init__(self, info: Implementation) -> None:
+    A server that is somebody else's is told of as raw JSON.
+    """
+
+    def __init__(self, info: Implementation | Raw) -> None:
         server = b'"%b":%b' % (SERVER_INFO_KEY.encode(), encode_value(info))
         self._server = server
         self._start = b'"resultType":"%b","_meta":{%b}' % (COMPLETE.encode(), server)

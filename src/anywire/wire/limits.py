@@ -31,6 +31,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     batch_messages: int = 1_000
     #: Requests of one peer that may be unanswered at once; one more is refused.
     requests_in_flight: int = 10_000
+    #: ... and of one of several clients that share a server, which together have the above.
+    shared_requests: int = 1_000
     #: Replies are gathered while one chunk is handled, and written when this much has gathered.
     gather_bytes: int = 64 * 1024
     #: ... or when the oldest of them has waited this long.

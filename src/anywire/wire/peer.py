@@ -69,6 +69,7 @@ from anywire.wire.message import (
 from anywire.wire.splice import with_progress_token
 
 __all__ = (
+    "OPENING",
     "CancelReceived",
     "Event",
     "Outcome",
@@ -77,12 +78,13 @@ __all__ = (
     "Refused",
     "Settled",
     "Unmatched",
+    "peer_error",
     "read_cancel",
 )
 
 PROGRESS: Final = "notifications/progress"
 #: What opens a conversation, which a server that does not know it must not be told to stop.
-_OPENING: Final = frozenset({"initialize", "server/discover"})
+OPENING: Final = frozenset({"initialize", "server/discover"})
 
 
 class _Pending(msgspec.Struct):
@@ -177,7 +179,7 @@ class Peer:
         pending = self._outgoing.pop(key, None)
         if pending is None:
             return None
-        if pending.method in _OPENING:
+        if pending.method in OPENING:
             return Settled(key, error)
         params = b'{"requestId":%b%b}' % (key, b',"reason":' + encode_value(reason) if reason else b"")
         return Settled(key, error, Notification(CANCELLED, params))
@@ -273,7 +275,7 @@ class Peer:
         del self._outgoing[pending.key]
         if isinstance(message, Response):
             return Settled(pending.key, message.result, folded=folded)
-        return Settled(pending.key, _peer_error(message), folded=folded)
+        return Settled(pending.key, peer_error(message), folded=folded)
 
     def _find(self, id: bytes) -> tuple[_Pending | None, bool]:
         """Find our request of that id: exactly, or with the type folded (then True comes with it)."""
@@ -375,7 +377,8 @@ def _is_message(fault: Fault) -> bool:
     return fault.kind is FaultKind.TOO_LARGE or b'"jsonrpc"' in fault.data
 
 
-def _peer_error(message: ErrorResponse) -> PeerError:
+def peer_error(message: ErrorResponse) -> PeerError:
+    """Return the exception for an error that the peer answered with."""
     error = message.detail()
     data = None if isinstance(error.data, msgspec.UnsetType) else bytes(error.data)
     return PeerError(error.code, error.message, data)

@@ -1,4 +1,4 @@
-"""Change one member of a JSON object and leave the bytes of the others as they are.
+"""Change or drop members of a JSON object and leave the bytes of the others as they are.
 
 A relay may have to change an id, a progress token or one key of `_meta`.  It must not change what
 it does not know: big integers, `1.0e-5`, escapes, the order of keys.  So nothing is decoded here; the
@@ -12,7 +12,7 @@ import re
 from anywire.wire.codec import encode_value
 from anywire.wire.scan import scan_object
 
-__all__ = ("get_member", "set_member", "with_progress_token")
+__all__ = ("drop_members", "get_member", "set_member", "with_progress_token")
 
 _OBJECT = re.compile(rb"[ \t\r\n]*+\{")
 _EMPTY = re.compile(rb"[ \t\r\n]*+\}")
@@ -39,6 +39,20 @@ def _put_first(data: bytes, name: bytes, value: bytes) -> bytes:
     start = data.index(b"{") + 1
     comma = b"" if _EMPTY.match(data, start) else b","
     return b"%b%b:%b%b%b" % (data[:start], name, value, comma, data[start:])
+
+
+def drop_members(data: bytes, *names: str) -> bytes:
+    """Return the object without its members of these names; what is no object stays as it is."""
+    scan = scan_object(data)
+    if scan.stopped != -1 or not any(member.name in names for member in scan.members):
+        return data
+    parts: list[bytes] = []
+    end = scan.members[0].start  # each member that stays brings what stands before it, but for the first
+    for member in scan.members:
+        if member.name not in names:
+            parts.append(data[end if parts else member.start : member.value_end])
+        end = member.value_end
+    return b"%b%b%b" % (data[: scan.members[0].start], b"".join(parts), data[end:])
 
 
 def with_progress_token(params: bytes | None, token: bytes) -> bytes:

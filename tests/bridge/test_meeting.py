@@ -1,0 +1,205 @@
+"""Which way a client's messages take to the server behind a bridge: each era before each, with a server of one's own or a shared one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Literal
+
+import msgspec
+import pytest
+
+from anywire import Client, Context, PeerError, Server, connect
+from anywire.bridge.era import Era
+from anywire.bridge.upstream import Upstream
+from anywire.protocol.types.elicitation import ElicitFormParams, ElicitParams
+from anywire.testing import ScriptedPeer
+from anywire.transport.contract import Transport
+from anywire.transport.memory import MemoryTransport, memory_pair
+from anywire.wire.limits import DEFAULT_LIMITS
+from anywire.wire.message import Batch, Message, Request
+
+Choice = Literal["legacy", "modern"]
+LIMITS = DEFAULT_LIMITS.replace(era_seconds=0.2, connect_seconds=5.0)
+
+each_client = pytest.mark.parametrize("client", ["legacy", "modern"])
+each_server = pytest.mark.parametrize("eras", [("legacy",), ("modern",), ("legacy", "modern")])
+own_or_shared = pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+
+
+class Name(msgspec.Struct):
+    """A form."""
+
+    name: str
+
+
+def inn(*eras: Choice) -> Server:
+    """A server that asks its guests."""
+    server = Server("inn", eras=eras)
+
+    @server.tool
+    async def book(ctx: Context, nights: int) -> str:
+        who = await ctx.elicit("Who are you?", Name)
+        assert who.content is not None
+        return f"{who.content.name}, {nights}"
+
+    return server
+
+
+async def ada(asked: ElicitParams) -> dict[str, str]:
+    """Fill in the form."""
+    assert isinstance(asked, ElicitFormParams)
+    return {"name": "Ada"}
+
+
+class Backyard:
+    """Makes transports to a server, and notes what is said on them."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.made = 0
+        self.heard: list[str] = []
+
+    def __call__(self) -> Transport:
+        self.made += 1
+        client, server = memory_pair()
+        client.on_start = lambda: self._serve(server)
+        return client
+
+    def _serve(self, end: MemoryTransport) -> None:
+        self.server.accept(end)
+        listen = end.callbacks.on_message
+
+        def hear(message: Message | Batch) -> None:
+            if isinstance(message, Request):
+                self.heard.append(message.method)
+            listen(message)
+
+        end.callbacks.on_message = hear
+
+
+@asynccontextmanager
+async def bridged(yard: Backyard, shared: bool = False, era: Era | None = None) -> AsyncGenerator[Upstream]:
+    """A server behind a bridge; nothing is left of it."""
+    before = asyncio.all_tasks()
+    upstream = Upstream(yard, lambda sentence: None, LIMITS, shared=shared, era=era)
+    try:
+        yield upstream
+    finally:
+        await upstream.close()
+    async with asyncio.timeout(5):
+        while left := asyncio.all_tasks() - before:
+            await asyncio.wait(left)
+
+
+def caller(upstream: Upstream, client: Choice) -> Client:
+    """A client of one era."""
+    return connect(upstream.target(), era=client, on_elicit=ada, limits=LIMITS)
+
+
+@each_client
+@each_server
+@own_or_shared
+async def test_every_client_meets_every_server(
+    client: Choice, eras: tuple[Choice, ...], shared: bool
+) -> None:
+    """A call with a question in it works, whatever the two sides speak."""
+    async with asyncio.timeout(20), bridged(Backyard(inn(*eras)), shared) as upstream:
+        async with caller(upstream, client) as ours:
+            assert (await ours.call_tool("book", {"nights": 2})).text == "Ada, 2"
+
+
+@each_client
+@each_server
+async def test_clients_of_one_bridge_share_a_server_where_they_shall(
+    client: Choice, eras: tuple[Choice, ...]
+) -> None:
+    """Two of them at once cost one server."""
+    yard = Backyard(inn(*eras))
+    async with asyncio.timeout(20), bridged(yard, shared=True) as upstream:
+        async with caller(upstream, client) as one, caller(upstream, client) as other:
+            first = await one.call_tool("book", {"nights": 1})
+            second = await other.call_tool("book", {"nights": 2})
+    assert (first.text, second.text) == ("Ada, 1", "Ada, 2")
+    assert yard.made == 1
+
+
+async def test_a_client_that_shakes_hands_reaches_a_server_that_does_without_any_question() -> None:
+    """Nothing is said that the client did not say."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream, caller(upstream, "legacy") as ours:
+        await ours.tools()
+    assert yard.heard == ["initialize", "tools/list"]
+
+
+async def test_a_stateless_client_has_the_server_asked_before_anything_else() -> None:
+    """A server that shakes hands gets no request without one."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream, caller(upstream, "modern") as ours:
+        await ours.tools()
+    assert yard.heard[:2] == ["server/discover", "initialize"]
+    assert yard.made == 1
+
+
+@each_client
+async def test_a_server_is_asked_once_for_its_era(client: Choice) -> None:
+    """The second client of a bridge finds it known."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream:
+        for _ in range(2):
+            async with caller(upstream, client) as ours:
+                await ours.tools()
+    assert yard.heard.count("server/discover") == (1 if client == "modern" else 0)
+
+
+async def test_nobody_is_asked_where_the_era_was_said() -> None:
+    """The user knows his server."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard, era=Era.HANDSHAKE) as upstream:
+        async with caller(upstream, "modern") as ours:
+            await ours.tools()
+    assert "server/discover" not in yard.heard
+
+
+async def test_a_refusal_to_shake_hands_that_has_other_reasons_is_handed_on() -> None:
+    """The client reads what the server said."""
+    client, server = memory_pair()
+    upstream = Upstream(lambda: client, lambda sentence: None, LIMITS)
+    async with asyncio.timeout(20), ScriptedPeer(server) as peer:
+        failing = asyncio.create_task(_fails_to_connect(upstream))
+        for method in ("initialize", "server/discover"):
+            request = await peer.receive()
+            assert request["method"] == method
+            error = {"code": -32000, "message": f"no {method} today"}
+            await peer.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
+        assert await failing == "no initialize today"
+        await upstream.close()
+
+
+async def _fails_to_connect(upstream: Upstream) -> str:
+    with pytest.raises(PeerError) as caught:
+        async with connect(upstream.target(), era="legacy", limits=LIMITS):
+            raise AssertionError
+    return caught.value.message
+
+
+async def test_a_client_that_gives_up_asking_and_shakes_hands_has_the_server_it_began_with() -> None:
+    """A server that is silent when it is asked costs no second one."""
+    client, server = memory_pair()
+    lines = iter((client,))
+    upstream = Upstream(lambda: next(lines), lambda sentence: None, LIMITS.replace(era_seconds=5.0))
+    impatient = LIMITS.replace(era_seconds=0.05)
+    async with asyncio.timeout(20), ScriptedPeer(server) as peer:
+        ours = connect(upstream.target(), limits=impatient)
+        opening = asyncio.create_task(ours.__aenter__())
+        assert (await peer.receive())["method"] == "server/discover"
+        initialize = await peer.receive()
+        assert initialize["method"] == "initialize"
+        who = {"name": "old", "version": "1"}
+        await peer.answer(
+            initialize, {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": who}
+        )
+        await opening
+        await ours.close()
+        await upstream.close()

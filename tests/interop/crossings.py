@@ -1,0 +1,60 @@
+"""Pairs of a client and a server with a bridge in between, each end over a wire and in an era."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+from anywire.wire.framing import Framing
+from tests.interop.every_feature import Era
+from tests.interop.listening import anywire_listening
+from tests.interop.peers import SCRIPTS
+from tests.interop.processes import anywire
+
+
+@dataclass(frozen=True)
+class End:
+    """How one end of a bridge is spoken to: over which wire, in which era."""
+
+    wire: str
+    era: Era
+
+    def __str__(self) -> str:
+        return f"{self.wire}-{self.era}"
+
+
+#: Each wire, with the eras that it carries.
+ENDS = [
+    *(End(wire, "legacy") for wire in ("newline", "headers", "http", "sse")),
+    *(End(wire, "modern") for wire in ("newline", "headers", "http")),
+]
+FACES = {
+    "newline": "stdio",
+    "headers": "stdio+headers",
+    "http": "http://127.0.0.1:0/mcp",
+    "sse": "sse+http://127.0.0.1:0/sse",
+}
+
+
+@contextlib.contextmanager
+def server_at(end: End) -> Generator[list[str]]:
+    """A server of one era over one wire: the words with which a bridge is told of it."""
+    serve = anywire("serve", f"{SCRIPTS / 'eras_server.py'}:{end.era}")
+    if end.wire in ("newline", "headers"):
+        yield ["--target-framing", end.wire, "--", *serve]
+        return
+    with anywire_listening([*serve, f"--{end.wire}", "127.0.0.1:0"]) as url:
+        yield [f"sse+{url}" if end.wire == "sse" else url]
+
+
+@contextlib.contextmanager
+def target_of(end: End, target: list[str]) -> Generator[tuple[Any, dict[str, Any]]]:
+    """What a client connects to over a wire, to speak through a bridge with what `target` names."""
+    command = anywire("bridge", FACES[end.wire], *target)
+    if end.wire in ("newline", "headers"):
+        yield command, {"framing": Framing(end.wire)}
+        return
+    with anywire_listening(command) as url:
+        yield (f"sse+{url}" if end.wire == "sse" else url), {}
