@@ -12,7 +12,7 @@ import pytest
 
 from anywire import Client, Context, PeerError, Server, connect
 from anywire.bridge.era import Era
-from anywire.bridge.upstream import Upstream
+from anywire.bridge.upstream import Sharing, Upstream
 from anywire.protocol.types.elicitation import ElicitFormParams, ElicitParams
 from anywire.testing import ScriptedPeer
 from anywire.transport.contract import Transport
@@ -83,7 +83,9 @@ class Backyard:
 async def bridged(yard: Backyard, shared: bool = False, era: Era | None = None) -> AsyncGenerator[Upstream]:
     """A server behind a bridge; nothing is left of it."""
     before = asyncio.all_tasks()
-    upstream = Upstream(yard, lambda sentence: None, LIMITS, shared=shared, era=era)
+    upstream = Upstream(
+        yard, lambda sentence: None, LIMITS, sharing=Sharing.ALL if shared else Sharing.STATELESS, era=era
+    )
     try:
         yield upstream
     finally:
@@ -105,9 +107,12 @@ async def test_every_client_meets_every_server(
     client: Choice, eras: tuple[Choice, ...], shared: bool
 ) -> None:
     """A call with a question in it works, whatever the two sides speak."""
-    async with asyncio.timeout(20), bridged(Backyard(inn(*eras)), shared) as upstream:
-        async with caller(upstream, client) as ours:
-            assert (await ours.call_tool("book", {"nights": 2})).text == "Ada, 2"
+    async with (
+        asyncio.timeout(20),
+        bridged(Backyard(inn(*eras)), shared) as upstream,
+        caller(upstream, client) as ours,
+    ):
+        assert (await ours.call_tool("book", {"nights": 2})).text == "Ada, 2"
 
 
 @each_client
@@ -117,10 +122,14 @@ async def test_clients_of_one_bridge_share_a_server_where_they_shall(
 ) -> None:
     """Two of them at once cost one server."""
     yard = Backyard(inn(*eras))
-    async with asyncio.timeout(20), bridged(yard, shared=True) as upstream:
-        async with caller(upstream, client) as one, caller(upstream, client) as other:
-            first = await one.call_tool("book", {"nights": 1})
-            second = await other.call_tool("book", {"nights": 2})
+    async with (
+        asyncio.timeout(20),
+        bridged(yard, shared=True) as upstream,
+        caller(upstream, client) as one,
+        caller(upstream, client) as other,
+    ):
+        first = await one.call_tool("book", {"nights": 1})
+        second = await other.call_tool("book", {"nights": 2})
     assert (first.text, second.text) == ("Ada, 1", "Ada, 2")
     assert yard.made == 1
 
@@ -156,9 +165,12 @@ async def test_a_server_is_asked_once_for_its_era(client: Choice) -> None:
 async def test_nobody_is_asked_where_the_era_was_said() -> None:
     """The user knows his server."""
     yard = Backyard(inn("legacy"))
-    async with asyncio.timeout(20), bridged(yard, era=Era.HANDSHAKE) as upstream:
-        async with caller(upstream, "modern") as ours:
-            await ours.tools()
+    async with (
+        asyncio.timeout(20),
+        bridged(yard, era=Era.HANDSHAKE) as upstream,
+        caller(upstream, "modern") as ours,
+    ):
+        await ours.tools()
     assert "server/discover" not in yard.heard
 
 

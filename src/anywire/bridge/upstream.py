@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from anywire.bridge.access import OwnServer, SharedServer
+from anywire.bridge.era import Era, ask_era
 from anywire.bridge.held_connections import HeldConnections
 from anywire.bridge.hub import Hub
 from anywire.bridge.meeting import MeetingTransport
@@ -18,19 +20,27 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anywire.bridge.era import Era
     from anywire.protocol.http.mirrored import Mirror
     from anywire.protocol.modern import Envelope
 
-__all__ = ("Upstream",)
+__all__ = ("Sharing", "Upstream")
+
+
+class Sharing(Enum):
+    """Who has a server in common with others."""
+
+    #: Nobody: each client says who it is, and a server might keep it.
+    NOBODY = "nobody"
+    #: Requests that stand for themselves, each on an HTTP request of its own; a session has its own server.
+    STATELESS = "stateless"
+    #: All clients.
+    ALL = "all"
 
 
 class Upstream:
     """One server, or as many as it takes of one kind.  Its owner closes it.
 
-    `make` makes a transport to the server, not started.  `shared`: all clients have one server in common;
-    else each session has its own, and only requests that stand for themselves, each on an HTTP request
-    of its own, share one.  `era` is that of the server where it is known.
+    `make` makes a transport to the server, not started.  `era` is that of the server where it is known.
     """
 
     def __init__(
@@ -39,14 +49,14 @@ class Upstream:
         report: Callable[[str], None],
         limits: Limits = DEFAULT_LIMITS,
         *,
-        shared: bool = False,
+        sharing: Sharing = Sharing.STATELESS,
         era: Era | None = None,
     ) -> None:
         self._make = make
         self.report = report
         self.limits = limits
         self.era = era
-        self._shared = shared
+        self._sharing = sharing
         self._hub: Hub | None = None
         self._asking = asyncio.Lock()
         self._asked: OwnServer | None = None
@@ -71,13 +81,14 @@ class Upstream:
 
     def target(self) -> Transport:
         """Return the way of a session to the server, not started."""
-        if self._shared:
-            return MeetingTransport(self, SharedServer(self, object()))
-        return MeetingTransport(self, OwnServer(self))
+        return self._way(shared=self._sharing is Sharing.ALL)
 
     def shared_target(self) -> Transport:
         """Return the way of a request that stands for itself, not started."""
-        return MeetingTransport(self, SharedServer(self, object()))
+        return self._way(shared=self._sharing is not Sharing.NOBODY)
+
+    def _way(self, *, shared: bool) -> Transport:
+        return MeetingTransport(self, SharedServer(self, object()) if shared else OwnServer(self))
 
     @property
     def hub(self) -> Hub:
@@ -95,9 +106,20 @@ class Upstream:
         async with self._asking:
             if self.era is not None:
                 return self.era
+            if self._hub is not None and self._hub.running:
+                return await self._ask_running(self._hub, client)
             if self._asked is None:
                 self._asked = OwnServer(self)
             return await self._asked.ask(client)
+
+    async def _ask_running(self, hub: Hub, client: Envelope) -> Era:
+        line = hub.connect(self)
+        await line.start()
+        try:
+            self.era = await ask_era(line, client, self.limits)
+        finally:
+            await line.close()
+        return self.era or Era.HANDSHAKE
 
     async def close(self) -> None:
         """End what is shared."""

@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from anywire.cli.headers import add_header_options
+from anywire.cli.headers import add_forward_option, add_header_options, forwarding_of
 from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
-from anywire.cli.serving import add_guard_options, add_limit_options, listen
+from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from anywire.bridge.endpoint import HttpAddress, StdioFace
+    from anywire.bridge.endpoint import ControlName, HttpAddress, StdioFace
+    from anywire.bridge.upstream import Sharing
     from anywire.cli.children import Children
     from anywire.protocol.http.guard import Guard
     from anywire.transport.contract import Transport
+    from anywire.transport.forwarding import Forwarding
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
+    from anywire.transport.stdio_claim import StdioClaim
     from anywire.wire.limits import Limits
 
 __all__ = ("add_parser", "run")
 
 _EPILOG = """examples:
   anywire bridge stdio+headers -- npx -y some-server
-  anywire bridge stdio --target-framing headers -- ./server
   anywire bridge stdio --env API_KEY --cwd ../project -- python server.py
   anywire bridge http://127.0.0.1:8000/mcp -- npx -y some-server
   anywire bridge stdio https://host.example/mcp --header 'Authorization: Bearer ${TOKEN}'
+  anywire bridge http://127.0.0.1:8000/mcp control:notes -- ./program-with-servers
 """
 
 
@@ -39,7 +42,7 @@ def add_parser(commands: Commands) -> Parser:
         "bridge",
         prog="anywire bridge",
         help="offer one wire, call another",
-        usage="anywire bridge FACE [options] (URL | -- COMMAND [ARGUMENT ...])",
+        usage="anywire bridge FACE [options] (URL | [control:NAME] -- COMMAND [ARGUMENT ...])",
         description="Offer FACE and relay every message to the server at URL, or to COMMAND, and back. Over "
         "HTTP each session of a client gets a server of its own. A command gets a small environment (PATH, "
         "HOME, language); see --env.",
@@ -48,15 +51,15 @@ def add_parser(commands: Commands) -> Parser:
     parser.add_argument(
         "face",
         metavar="FACE",
-        help="what is offered: stdio, stdio+headers, http://HOST:PORT/path, such as "
-        "http://127.0.0.1:8000/mcp, or sse+http://HOST:PORT for old clients",
+        help="offered: stdio, stdio+headers, http://HOST:PORT/path, such as http://127.0.0.1:8000/mcp, "
+        "sse+http://HOST:PORT for old clients, or control:NAME on a host's control channel",
     )
     parser.add_argument(
         "target",
         nargs="?",
         metavar="URL",
-        help="the server to call, such as https://host.example/mcp (sse+https://… for an old one), "
-        "if it is no command",
+        help="the server to call, such as https://host.example/mcp (sse+https://… for an old one), if it is "
+        "no command; control:NAME for one that lives in the program behind '--'",
     )
     parser.add_argument(
         "--target-framing",
@@ -73,6 +76,7 @@ def add_parser(commands: Commands) -> Parser:
     )
     add_child_options(parser, with_framing=False)
     add_header_options(parser)
+    add_forward_option(parser)
     add_guard_options(parser)
     parser.add_argument(
         "--max-sessions",
@@ -87,8 +91,8 @@ def add_parser(commands: Commands) -> Parser:
         type=duration,
         default=None,
         metavar="DURATION",
-        help="when an unused session over HTTP ends with its server "
-        f"({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), such as --idle 5m",
+        help=f"when an unused session ends ({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), "
+        "such as --idle 5m",
     )
     add_limit_options(parser)
     return parser
@@ -97,35 +101,39 @@ def add_parser(commands: Commands) -> Parser:
 def run(options: argparse.Namespace) -> int:
     """Run the bridge that the options describe until one of its ends leaves; return the exit code."""
     from anywire.bridge.endpoint import HttpAddress, read_face
+    from anywire.cli.bridge_target import target_maker
     from anywire.cli.children import Children
 
     face, children = read_face(options.face), Children()
     if not isinstance(face, HttpAddress):
         _refuse_session_options(options)
-    make_target = _target_maker(options, children)
+        refuse_guard_options(options)
+    forwarding = forwarding_of(options, over_http=isinstance(face, HttpAddress))
+    make_target = target_maker(options, children, forwarding)
     if isinstance(face, HttpAddress):
-        return _offer_http(options, face, make_target, children)
+        return _offer_http(options, face, make_target, children, forwarding)
     return _offer_stdio(options, face, make_target, children)
 
 
 def _offer_stdio(
-    options: argparse.Namespace, face: StdioFace, make_target: Callable[[], Transport], children: Children
+    options: argparse.Namespace,
+    face: StdioFace | ControlName,
+    make_target: Callable[[], Transport],
+    children: Children,
 ) -> int:
     from anywire.bridge.era import era_of
     from anywire.bridge.relay import Relay
     from anywire.bridge.upstream import Upstream
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
-    from anywire.transport.stdio_server import StdioListener
 
     # Before there is an event loop: one that is made while stdin or stdout is closed takes its number.
     claim = claim_stdio()
 
     async def relay() -> None:
-        listener = StdioListener(claim, framing=face.framing)
         upstream = Upstream(make_target, _report, era=era_of(options.era))
         try:
-            await Relay(listener.open(), upstream.target, _report).run()
+            await Relay(_client_at(face, claim), upstream.target, _report).run()
         finally:
             await upstream.close()
 
@@ -133,15 +141,39 @@ def _offer_stdio(
     return 0
 
 
+def _client_at(face: StdioFace | ControlName, claim: StdioClaim) -> Transport:
+    """Return the transport to the client on this process's own stdio."""
+    from anywire.bridge.endpoint import ControlName
+
+    if isinstance(face, ControlName):
+        from anywire.transport.control.channel import StdioChannel
+        from anywire.transport.control.sole import control_face
+
+        return control_face(face.server, StdioChannel(claim))
+    from anywire.transport.stdio_server import StdioListener
+
+    return StdioListener(claim, framing=face.framing).open()
+
+
 def _offer_http(
-    options: argparse.Namespace, face: HttpAddress, make_target: Callable[[], Transport], children: Children
+    options: argparse.Namespace,
+    face: HttpAddress,
+    make_target: Callable[[], Transport],
+    children: Children,
+    forwarding: Forwarding | None,
 ) -> int:
     from anywire.bridge.era import era_of
     from anywire.bridge.http_face import HttpFace
     from anywire.bridge.upstream import Upstream
 
     limits = _limits_of(options)
-    upstream = Upstream(make_target, _report, limits, shared=options.shared, era=era_of(options.era))
+    upstream = Upstream(
+        make_target,
+        _report,
+        limits,
+        sharing=_sharing_of(options, forwarding),
+        era=era_of(options.era),
+    )
     relays = HttpFace(upstream, _report, limits)
 
     def make(guard: Guard, limits: Limits) -> HttpListener | SseListener:
@@ -162,7 +194,20 @@ def _offer_http(
             limits=limits,
         )
 
-    return listen(options, face, make, close=lambda: children.hurried(relays.close()), limits=limits)
+    def close() -> Awaitable[None]:
+        return children.hurried(relays.close())
+
+    return listen(options, face, make, close=close, limits=limits, forwarding=forwarding)
+
+
+def _sharing_of(options: argparse.Namespace, forwarding: Forwarding | None) -> Sharing:
+    from anywire.bridge.upstream import Sharing
+
+    if forwarding is None:
+        return Sharing.ALL if options.shared else Sharing.STATELESS
+    if options.shared:
+        raise ConfigError("--forward-header says who each client is, and --shared makes them one; give one")
+    return Sharing.NOBODY
 
 
 def _limits_of(options: argparse.Namespace) -> Limits:
@@ -178,41 +223,6 @@ def _refuse_session_options(options: argparse.Namespace) -> None:
     for name, value in given.items():
         if value:
             raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
-
-
-def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:
-    """Return what makes a transport to the target: a command behind '--', or a URL."""
-    import os
-
-    from anywire.bridge.endpoint import child_environment, is_url, target_framing
-    from anywire.cli.headers import headers_of
-    from anywire.transport.redact import show_word
-
-    framing = target_framing(options.target_framing)
-    if options.command and options.target is not None:
-        shown = "the URL" if is_url(options.target) else repr(show_word(options.target))
-        raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
-    if options.command:
-        from anywire.transport.process import Command
-        from anywire.transport.stdio_client import StdioClientTransport
-
-        environment = child_environment(options.env, os.environ)
-        child = Command(tuple(options.command), environment, options.cwd, options.inherit_env)
-        return lambda: children.add(StdioClientTransport(child, framing=framing, on_stderr=_pass_on))
-    if options.target is None or not is_url(options.target):
-        raise ConfigError("say what to call: anywire bridge FACE (URL | -- COMMAND [ARGUMENT ...])")
-    from anywire.client.connect import http_transport
-
-    url, headers = options.target, headers_of(options)
-    http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now
-    return lambda: http_transport(url, headers, None, DEFAULT_LIMITS)
-
-
-def _pass_on(line: bytes) -> None:
-    """Write a line of the server's stderr on ours, as it came."""
-    from anywire.cli.failure import write_stderr
-
-    write_stderr(line + b"\n")
 
 
 def _report(sentence: str) -> None:
