@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from anywire.bridge.relay import Relay
+from anywire.bridge.upstream import Upstream
 from anywire.testing.byte_wire import ByteTransport, byte_pair
 from anywire.transport.contract import Transport
 from anywire.transport.http_client import HttpClientTransport
@@ -126,7 +127,8 @@ async def bridge(make_target: Callable[[], Transport], reports: list[str]) -> As
     before = asyncio.all_tasks()
     client, face = byte_pair(limits=LIMITS)
     callers = Callers(client)
-    running = asyncio.create_task(Relay(face, make_target, reports.append, LIMITS).run())
+    upstream = Upstream(make_target, reports.append, LIMITS)
+    running = asyncio.create_task(Relay(face, upstream.target, reports.append, LIMITS).run())
     try:
         await callers.open()
         yield callers
@@ -136,6 +138,7 @@ async def bridge(make_target: Callable[[], Transport], reports: list[str]) -> As
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+        await upstream.close()
     await until(lambda: asyncio.all_tasks() <= before, "no task is left")
 
 

@@ -53,6 +53,7 @@ class _Way:
 
     def __init__(self) -> None:
         self.transport: Transport | None = None
+        self.relating: Relating | None = None
         self.waiting: list[tuple[Message | Batch, bytes | None]] = []
         # The `initialize` whose answer shows whether the server shakes hands.
         self.initialize: Request | None = None
@@ -100,8 +101,8 @@ class MeetingTransport:
     def related(self) -> bytes | None:
         """The raw id of the client's request that the message being handed over is about; None: not known."""
         for way in self._ways.values():
-            if isinstance(way.transport, Relating) and way.transport.related is not None:
-                return way.transport.related
+            if way.relating is not None and (related := way.relating.related) is not None:
+                return related
         return None
 
     async def start(self) -> None:
@@ -203,6 +204,7 @@ class MeetingTransport:
         self._share_pressure(transport)
         await transport.start()
         way.transport = transport
+        way.relating = transport if isinstance(transport, Relating) else None
         waiting, way.waiting = way.waiting, []
         for message, related in waiting:
             if not transport.closed:
@@ -263,7 +265,7 @@ class MeetingTransport:
         if self._upstream.era is not None:
             say()
             return
-        refusing, way.transport = way.transport, None
+        refusing, way.transport, way.relating = way.transport, None, None
         assert refusing is not None
         way.waiting.insert(0, (initialize, None))
         self._look(Era.HANDSHAKE, self._for_refused(way, refusing, say))
