@@ -70,9 +70,17 @@ def forwarding_of(options: argparse.Namespace, *, over_http: bool) -> Forwarding
             raise ConfigError("--forward-header takes the name of a header, such as Authorization")
         if not is_forwardable(name):
             raise ConfigError(f"--forward-header {name}: that belongs to one connection or one message")
-    if options.token_env is not None and "authorization" in map(str.lower, names):
-        raise ConfigError("--forward-header Authorization would send the token of --token-env to the URL")
+    if "authorization" in map(str.lower, names):
+        _refuse_other_authorization(options.token_env, options.target or "")
     return Forwarding(names)
+
+
+def _refuse_other_authorization(token_env: str | None, url: str) -> None:
+    """Refuse to forward an `Authorization` that is ours, or that would stand beside one of ours."""
+    if token_env is not None:
+        raise ConfigError("--forward-header Authorization would send the token of --token-env to the URL")
+    if "@" in re.split(r"[/?#]", url.partition("://")[2])[0]:
+        raise ConfigError("--forward-header Authorization cannot be joined with the user that the URL names")
 
 
 def headers_of(options: argparse.Namespace) -> dict[str, str]:
