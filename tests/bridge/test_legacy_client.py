@@ -5,29 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Literal
 
-import msgspec
 import pytest
 
 from anywire import Context, Server
 from anywire.client.event import ListChanged, ResourceUpdated
-from anywire.errors import PeerError, Refusal
+from anywire.errors import PeerError
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.protocol.types.elicitation import ElicitFormParams, ElicitUrlParams
 from anywire.protocol.types.sampling import CreateMessageParams
-from anywire.testing import in_virtual_time
-from anywire.wire.limits import DEFAULT_LIMITS
-from tests.bridge.upward import WAYS, meeting, played
+from tests.bridge.upward import WAYS, meeting
 from tests.interaction.test_features import ANSWERS, Desk, Trip
 from tests.interaction.test_rounds import Name
 
 MODERN: frozenset[Literal["legacy", "modern"]] = frozenset({"modern"})
 over_each_way = pytest.mark.parametrize("way", WAYS)
-FORM: dict[str, Any] = {
-    "method": "elicitation/create",
-    "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}},
-}
-ROOTS: dict[str, Any] = {"method": "roots/list"}
-ACCEPT: dict[str, Any] = {"action": "accept", "content": {}}
 
 
 def desk() -> Desk:

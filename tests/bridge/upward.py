@@ -75,6 +75,11 @@ def line(server: Server) -> MemoryTransport:
     return mine
 
 
+def transport_to(server: Server | Transport) -> LegacyClientTransport:
+    """What a client shakes hands with instead of a server."""
+    return LegacyClientTransport(line(server) if isinstance(server, Server) else server)
+
+
 @asynccontextmanager
 async def _relays(server: Server) -> AsyncGenerator[Any]:
     running: set[asyncio.Task[None]] = set()
