@@ -26,10 +26,10 @@ from anywire.protocol.types.listen import ListenAcknowledgedParams
 from anywire.wire.codec import encode_value
 from anywire.wire.event import CANCELLED
 from anywire.wire.limits import Limits
-from anywire.wire.message import Notification, Request, id_key
+from anywire.wire.message import ErrorResponse, Notification, Request, Response, id_key
 from anywire.wire.splice import get_member
 
-__all__ = ("ACKNOWLEDGED", "Change", "Listening", "Settlement")
+__all__ = ("ACKNOWLEDGED", "Change", "Listening", "Settlement", "why_ended")
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 _UPDATED: Final = "notifications/resources/updated"
@@ -270,6 +270,13 @@ class Listening:
         """The server is gone: nothing is listened to any more."""
         self._changes, self._again = [], None
         self._open = self._opening = self._old = None
+
+
+def why_ended(answer: Response | ErrorResponse) -> str:
+    """Say why a request ended that should stay open."""
+    if isinstance(answer, Response):
+        return "the server ended subscriptions/listen"
+    return f"the server refused subscriptions/listen: {answer.detail().message}"
 
 
 def _cancel(key: bytes) -> ToServer:
