@@ -10,7 +10,7 @@ import pytest
 from anywire.testing import ScriptedPeer, in_virtual_time
 from anywire.transport.memory import memory_pair
 from anywire.wire.limits import DEFAULT_LIMITS
-from tests.bridge.upward import PlayedClient, PlayedServer, meeting, nothing_left, played, transport_to
+from tests.bridge.upward import PlayedClient, PlayedServer, nothing_left, played, transport_to
 from tests.interaction.test_rounds import inn
 
 KEY = "io.modelcontextprotocol/"
@@ -215,7 +215,7 @@ async def test_a_server_that_ends_what_it_tells_is_asked_anew(how: str) -> None:
 async def test_a_second_handshake_that_fails_costs_the_first_nothing() -> None:
     """Its error is the server's."""
     async with played() as (server, client):
-        said = {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}
+        said: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}}
         await client.ask(2, "initialize", said)
         asked = await server.hears("server/discover")
         error = {"code": -32603, "message": "out of order"}
