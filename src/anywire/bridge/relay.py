@@ -216,8 +216,7 @@ class Relay:
             self._report(str(error))
             self._owed.settled.set()  # nobody is there to read them
             return
-        unusable = self._questions.unusable(error)
-        if unusable is not None:
+        if (unusable := self._questions.unusable(error)) is not None:
             self._to_server(unusable)
             return
         reply = error.answer(null_id(self._remembered.revision))
