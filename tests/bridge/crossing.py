@@ -37,12 +37,10 @@ class Checks:
         if made is not None:
             await made
 
-    def complain(self) -> list[str]:
-        """Say what is wrong with the table as such: rows without a check or a sentence, checks without a row."""
-        features = [row.feature for row in self.rows]
-        lonely = sorted(set(features) ^ self.of.keys())
-        twice = sorted({feature for feature in features if features.count(feature) > 1})
-        return [*lonely, *twice, *(row.feature for row in self.rows if not row.sentence.endswith("."))]
+    @property
+    def lonely(self) -> set[str]:
+        """The features that have no check, or no row."""
+        return {row.feature for row in self.rows} ^ self.of.keys()
 
 
 def name_of(row: Crossing) -> str:

@@ -65,7 +65,7 @@ _UPWARD: Final = _table(
     (
         "methods of the stateless era",
         Fate.REFUSED,
-        "`server/discover` and `subscriptions/listen` are unknown to a server that shakes hands: `-32601`.",
+        "A server that shakes hands knows neither `server/discover` nor `subscriptions/listen`: `-32601`.",
     ),
     (
         "progress",
@@ -185,8 +185,8 @@ _DOWNWARD: Final = _table(
     (
         "methods of the handshake era",
         Fate.REFUSED,
-        "`initialize`, `ping`, `logging/setLevel`, `resources/subscribe` and `resources/unsubscribe` are "
-        "unknown to a stateless server: `-32601`.",
+        "A stateless server knows no `initialize`, `ping`, `logging/setLevel`, `resources/subscribe` and "
+        "`resources/unsubscribe`: `-32601`.",
     ),
     (
         "progress",
@@ -230,8 +230,8 @@ _DOWNWARD: Final = _table(
     (
         "changed lists",
         Fate.BECOMES,
-        "`subscriptions/listen` is acknowledged with the lists whose changes the server promises to tell; "
-        "when the server ends, it has an answer.",
+        "One `subscriptions/listen` is acknowledged with the lists whose changes the server promises to "
+        "tell; when the server ends, it has an answer.",
     ),
     (
         "resource subscriptions",
