@@ -187,6 +187,20 @@ async def test_the_end_of_the_bridge_takes_back_what_waits_for_clients() -> None
         await closing
 
 
+async def test_nobody_waits_in_a_bridge_that_has_closed() -> None:
+    """A server that asks then is told so."""
+    async with played() as (bridge, client):
+        await ask(client, 1, "tools/call", CALL)
+        server = await bridge.greeted()
+        await server.receive()
+        await bridge.behind.held.close()
+        await server.ask("q", "elicitation/create", FORM)
+        refusal = await server.receive()
+        assert refusal["error"]["message"] == "the bridge is closing, and its client cannot come back to it"
+        await server.send({"jsonrpc": "2.0", "id": 2, "result": {"content": []}})
+        assert (await client.receive())["result"]["content"] == []
+
+
 # Being told of changes.
 
 

@@ -109,7 +109,12 @@ _UPWARD: Final = _table(
         "They are part of the same request, which is opened anew before the one before it ends; the client "
         "is answered when the server has acknowledged them, with an error where it will not tell.",
     ),
-    ("ping", Fate.BECOMES, "It is answered by the bridge: the stateless era has none."),
+    (
+        "ping",
+        Fate.BECOMES,
+        "The client's is answered by the bridge, since the stateless era has none; nor does a server of "
+        "that era ask for a sign of life.",
+    ),
     (
         "batches",
         Fate.BECOMES,
