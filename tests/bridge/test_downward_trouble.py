@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from anywire import Context, Server
+from anywire.protocol.types.elicitation import ElicitParams
+from anywire.testing import in_virtual_time
 from anywire.wire.limits import DEFAULT_LIMITS
-from tests.bridge.downward import Bridge, PlayedClient, played
+from tests.bridge.downward import Bridge, PlayedClient, meeting, played
+from tests.interaction.test_rounds import Name
 from tests.protocol.translate.virtual import meta
 
 CALL: dict[str, Any] = {"name": "t", "arguments": {"a": 1}}
@@ -323,3 +327,35 @@ async def test_more_requests_than_may_be_unanswered_are_refused(limit: int) -> N
             await ask(client, id, "x/y")
         assert (await client.receive())["id"] == limit
         assert len(bridge.behind.connections) == limit
+
+
+# With both sides real.
+
+
+@in_virtual_time
+async def test_a_handler_whose_client_gave_up_while_it_was_asked_is_stopped() -> None:
+    """When nobody can come back to it any more; until then it waits, as the client may."""
+    server = Server("inn", eras=["legacy"])
+    stopped: list[float] = []
+    asked = asyncio.Event()
+
+    @server.tool
+    async def book(context: Context) -> str:
+        try:
+            return str(await context.elicit("Who?", Name))
+        except asyncio.CancelledError:
+            stopped.append(asyncio.get_running_loop().time())
+            raise
+
+    async def never(form: ElicitParams) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    limits = DEFAULT_LIMITS.replace(held_seconds=5)
+    async with meeting(server, limits=limits, on_elicit=never) as client:
+        calling = asyncio.create_task(client.call_tool("book"))
+        await asked.wait()
+        calling.cancel()
+        await asyncio.wait([calling])
+        await asyncio.sleep(6)
+    assert stopped == [5.0]

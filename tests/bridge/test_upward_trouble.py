@@ -10,7 +10,15 @@ import pytest
 from anywire.testing import ScriptedPeer, in_virtual_time
 from anywire.transport.memory import memory_pair
 from anywire.wire.limits import DEFAULT_LIMITS
-from tests.bridge.upward import PlayedClient, PlayedServer, nothing_left, played, transport_to
+from tests.bridge.upward import (
+    WAYS,
+    PlayedClient,
+    PlayedServer,
+    nothing_left,
+    played,
+    reaching,
+    transport_to,
+)
 from tests.interaction.test_rounds import inn
 
 KEY = "io.modelcontextprotocol/"
@@ -266,6 +274,19 @@ async def test_a_batch_has_one_answer() -> None:
         await server.answer(await server.hears("tools/call"), {"n": 1})
         replies = {reply["id"]: reply["result"] for reply in await client.receive()}
         assert replies == {1: {"n": 1}, "2": {}, 3: {"tools": []}}
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_batch_has_one_answer_over_each_way(way: str) -> None:
+    """The server has never seen one."""
+    server = inn(eras=["modern"])
+    async with nothing_left():
+        async with reaching(server, way) as transport, ScriptedPeer(transport) as client:
+            await client.initialize("2025-03-26")
+            lists = [{"jsonrpc": "2.0", "id": id, "method": f"{id}/list"} for id in ("tools", "prompts")]
+            await client.send([*lists, {"jsonrpc": "2.0", "id": 3, "method": "ping"}])
+            assert {each["id"] for each in await client.receive()} == {"tools", "prompts", 3}
+        await server.close()
 
 
 # Ids and tokens.
