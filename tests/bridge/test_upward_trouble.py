@@ -217,6 +217,23 @@ async def test_a_server_that_ends_what_it_tells_is_asked_anew(how: str) -> None:
         await client.expect({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
 
 
+@in_virtual_time
+async def test_what_is_told_late_on_the_request_before_is_told() -> None:
+    """Each may have a way of its own, whatever the transport looks like."""
+    async with played({"resources": {"subscribe": True}}) as (server, client):
+        listens: list[Any] = []
+        for id, uri in enumerate(("a:a", "b:b")):
+            await client.ask(id, "resources/subscribe", {"uri": uri})
+            listens.append(await acknowledged(server))
+            assert (await client.receive())["id"] == id
+        params = {"uri": "a:a", "_meta": {KEY + "subscriptionId": listens[0]["id"]}}
+        await server.notify("notifications/resources/updated", params)
+        assert (await client.receive())["params"] == {"uri": "a:a"}
+        ended = await server.hears("notifications/cancelled")
+        assert ended["params"]["requestId"] == listens[0]["id"]
+        assert asyncio.get_running_loop().time() == 0.25
+
+
 # The handshake.
 
 
