@@ -69,7 +69,7 @@ class Questions:
         return reply if asked[0] == asked[1] else _under(reply, asked[1])
 
     def unusable(self, fault: Fault) -> Response | ErrorResponse | None:
-        """A reply of the client is none: return what the server is told instead, None where it did not ask."""
+        """A reply of the client is none: return what the server is told instead; None: it did not ask."""
         if not fault.is_reply or fault.id is None or id_key(fault.id) not in self._open:
             return None
         reason = f"the client's reply cannot be used: {fault.reason}"

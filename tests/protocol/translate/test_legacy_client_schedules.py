@@ -53,7 +53,7 @@ class Schedule(RuleBasedStateMachine):
             self.used.add(said["id"])
             self.in_flight[said["id"]] = said["params"].get("token")
         for item in stage.to_client:
-            items: list[Any] = item if isinstance(item, list) else [item]
+            items = cast("list[Any]", item) if isinstance(item, list) else [item]
             for each in items:
                 self.look_at(each)
         for id, _ in stage.failed:
