@@ -358,4 +358,5 @@ async def test_a_handler_whose_client_gave_up_while_it_was_asked_is_stopped() ->
         calling.cancel()
         await asyncio.wait([calling])
         await asyncio.sleep(6)
-    assert stopped == [5.0]
+    [when] = stopped
+    assert 5 <= when < 6
