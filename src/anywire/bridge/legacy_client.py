@@ -21,7 +21,8 @@ from anywire.wire.message import Batch, Fault, Message, Notification, Request
 
 __all__ = ("LegacyClientTransport",)
 
-# Over HTTP two requests have two ways, and one may be later than the other by so much.
+# Over HTTP two requests have two ways, and one may be later than the other by so much.  What is behind
+# `inner` may be HTTP where it does not look so: a hub has a server in common for several.
 _LINGER_SECONDS: Final = 0.25
 
 
@@ -39,13 +40,12 @@ class LegacyClientTransport:
         #: The raw id of the client's request that the message being handed over is about; None: not known.
         self.related: bytes | None = None
         self._inner = inner
-        mirrors = getattr(inner, "mirrors", None)  # which wires over HTTP have
         self._machine = LegacyClient(
             limits,
             # Another transport may take this one's place, and late answers to this one are not for that.
             name=f"anywire-{token_hex(4)}",
-            linger=0.0 if mirrors is None else _LINGER_SECONDS,
-            mirrors=mirrors,
+            linger=_LINGER_SECONDS,
+            mirrors=getattr(inner, "mirrors", None),  # which wires over HTTP have
         )
         self._due: deque[ToClient | Failed | Noise | AnywireError | None] = deque()
         self._handing_over = False

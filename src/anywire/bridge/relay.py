@@ -216,6 +216,9 @@ class Relay:
             self._report(str(error))
             self._owed.settled.set()  # nobody is there to read them
             return
+        if (unusable := self._questions.unusable(error)) is not None:
+            self._to_server(unusable)
+            return
         reply = error.answer(null_id(self._remembered.revision))
         if reply is not None:
             self._owed.post(reply)

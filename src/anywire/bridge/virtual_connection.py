@@ -217,7 +217,11 @@ class CallConnection(VirtualConnection):
         """Go on as another request, of whichever client."""
         self._held.release(self)
         self._client = client
-        self._loop.call_soon(self._perform, self._call.resume(request, envelope))
+        self._loop.call_soon(self._go_on, request, envelope)
+
+    def _go_on(self, request: Request, envelope: Envelope) -> None:
+        if not self._call.over:  # the client may have taken it back at once
+            self._perform(self._call.resume(request, envelope))
 
     def _do(self, step: Step) -> None:
         if isinstance(step, WantsInput):
