@@ -16,9 +16,11 @@ from anywire.bridge.upstream import Sharing, Upstream
 from anywire.protocol.types.elicitation import ElicitFormParams, ElicitParams
 from anywire.testing import ScriptedPeer
 from anywire.transport.contract import Transport
+from anywire.transport.http_client import HttpClientTransport
 from anywire.transport.memory import MemoryTransport, memory_pair
 from anywire.wire.limits import DEFAULT_LIMITS
 from anywire.wire.message import Batch, Message, Request
+from tests.http.in_process import AsgiExchange
 
 Choice = Literal["legacy", "modern"]
 LIMITS = DEFAULT_LIMITS.replace(era_seconds=0.2, connect_seconds=5.0)
@@ -215,3 +217,27 @@ async def test_a_client_that_gives_up_asking_and_shakes_hands_has_the_server_it_
         await opening
         await ours.close()
         await upstream.close()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_arguments_that_headers_repeat_are_known_whoever_shares_the_server(shared: bool) -> None:
+    """A client that shakes hands knows of no headers; the list of tools tells the bridge."""
+    server = Server("marked", eras=("modern",))
+    schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+    server.tool(name="where", input_schema=schema)(_region)
+    exchange = AsgiExchange(server.http_app(path="/mcp"))
+
+    def make() -> Transport:
+        return HttpClientTransport("http://127.0.0.1/mcp", exchange=lambda: exchange)
+
+    sharing = Sharing.ALL if shared else Sharing.STATELESS
+    upstream = Upstream(make, lambda sentence: None, LIMITS, sharing=sharing, era=Era.STATELESS)
+    async with asyncio.timeout(20), caller(upstream, "legacy") as ours:
+        assert [tool.name for tool in await ours.tools()] == ["where"] == list(upstream.mirrors)
+        assert (await ours.call_tool("where", {"region": "eu"})).text == "eu"
+    await upstream.close()
+    assert exchange.failures == []
+
+
+async def _region(arguments: dict[str, str]) -> str:
+    return arguments["region"]

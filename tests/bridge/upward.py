@@ -62,7 +62,7 @@ async def reaching(server: Server, way: str) -> AsyncGenerator[Transport]:
         case "posts":
             exchange = AsgiExchange(server.http_app(path="/mcp"))
             over_http = HttpClientTransport("http://127.0.0.1/mcp", exchange=lambda: exchange)
-            yield LegacyClientTransport(over_http)
+            yield LegacyClientTransport(over_http, mirrors=over_http.mirrors)
             assert (exchange.failures, exchange.calls) == ([], set())
         case _:
             yield LegacyClientTransport(line(server))

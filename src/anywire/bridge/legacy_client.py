@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import Final
 
+from anywire.bridge.layer import Mirrors
 from anywire.bridge.pressure import pass_on_pressure
 from anywire.errors import AnywireError, TransportClosed, TransportError
 from anywire.protocol.translate.effect import Effect, Failed, Noise, ToClient, ToServer
@@ -30,10 +31,12 @@ class LegacyClientTransport:
     """See `anywire.transport.contract.Transport`.  `inner` leads to a server of the stateless era.
 
     Who holds it speaks the handshake era: shakes hands, may be asked things, hears of changes without more
-    ado.
+    ado.  `mirrors` is that of the transport, where it is one over HTTP.
     """
 
-    def __init__(self, inner: Transport, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, inner: Transport, limits: Limits = DEFAULT_LIMITS, *, mirrors: Mirrors | None = None
+    ) -> None:
         self.callbacks = Callbacks()
         #: What the server is called in errors.
         self.name: str = getattr(inner, "name", "the server")
@@ -45,7 +48,7 @@ class LegacyClientTransport:
             # Another transport may take this one's place, and late answers to this one are not for that.
             name=f"anywire-{token_hex(4)}",
             linger=_LINGER_SECONDS,
-            mirrors=getattr(inner, "mirrors", None),  # which wires over HTTP have
+            mirrors=mirrors,
         )
         self._due: deque[ToClient | Failed | Noise | AnywireError | None] = deque()
         self._handing_over = False

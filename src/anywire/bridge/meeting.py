@@ -169,7 +169,11 @@ class MeetingTransport:
         if self._upstream.era is not Era.STATELESS:
             return self._access.line()
         way.initialize = None
-        return LegacyClientTransport(self._access.line(), limits=self._upstream.limits)
+        return self._understood(self._access.line())
+
+    def _understood(self, line: Transport) -> Transport:
+        mirrors = self._upstream.mirrors if self._upstream.is_mirrored else None
+        return LegacyClientTransport(line, self._upstream.limits, mirrors=mirrors)
 
     async def _stop_asking(self) -> None:
         """A client that shakes hands while the server is asked for its era wants to know no more."""
@@ -281,7 +285,7 @@ class MeetingTransport:
             say()
             return line
         self._upstream.era = era
-        return LegacyClientTransport(line, limits=self._upstream.limits)
+        return self._understood(line)
 
     # Back-pressure.
 

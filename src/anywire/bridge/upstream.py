@@ -62,21 +62,35 @@ class Upstream:
         self._asked: OwnServer | None = None
         #: The arguments that headers repeat, as far as lists of tools have told.
         self.mirrors: dict[str, Sequence[Mirror]] = {}
+        #: Calls that wait for their client's input, whichever connection it comes on.
+        self.held = HeldConnections(limits)
         #: What the server is called in errors.
         self.name = "the server behind the bridge"
         #: Whether it is a child of ours.
         self.is_child = False
-        #: Calls that wait for their client's input, whichever connection it comes on.
-        self.held = HeldConnections(limits)
+        self._first: Transport | None = None
+        self._mirrored: bool | None = None
 
     def make(self) -> Transport:
         """Return a transport to the server, not started."""
+        transport, self._first = self._first or self._made(), None
+        if not self._mirrored:
+            return transport
+        setattr(transport, "mirrors", self.mirrors)  # noqa: B010 no other transport has it
+        return MirroringTransport(transport, self.mirrors)
+
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether requests to the server have headers that repeat arguments: over HTTP."""
+        if self._mirrored is None:
+            self._first = self._made()
+        return bool(self._mirrored)
+
+    def _made(self) -> Transport:
         transport = self._make()
         self.name = getattr(transport, "name", self.name)
         self.is_child = writes_stdout(transport)
-        if hasattr(transport, "mirrors"):
-            setattr(transport, "mirrors", self.mirrors)  # noqa: B010 no other transport has it
-            return MirroringTransport(transport, self.mirrors)
+        self._mirrored = hasattr(transport, "mirrors")
         return transport
 
     def target(self) -> Transport:

@@ -174,7 +174,7 @@ def _offer_http(
         sharing=_sharing_of(options, forwarding),
         era=era_of(options.era),
     )
-    relays = HttpFace(upstream, _report, limits)
+    relays = HttpFace(upstream)
 
     def make(guard: Guard, limits: Limits) -> HttpListener | SseListener:
         from anywire.protocol.http.stateless import StatelessFace

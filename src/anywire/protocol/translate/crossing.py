@@ -137,7 +137,7 @@ _UPWARD: Final = _table(
         "arguments in headers",
         Fate.BECOMES,
         "Over HTTP the bridge repeats them as the list of tools tells; a tool whose marks cannot be "
-        "followed is left out of the list, unless several clients share the server.",
+        "followed is left out of the list.",
     ),
     (
         "tasks of 2025-11-25",
