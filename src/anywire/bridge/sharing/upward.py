@@ -92,7 +92,7 @@ class Upward:
         if _is_ambiguous(request):
             reason = "Invalid params: a member that names something occurs twice"
             return error_to(request.id, JsonRpcErrorCode.InvalidParams, reason)
-        if _is_special(request.method) and len(request.params or b"") > limits.gather_bytes:
+        if request.method in _ORDERED and len(request.params or b"") > limits.gather_bytes:
             reason = f"Invalid params: those of {request.method} are longer than {limits.gather_bytes} bytes"
             return error_to(request.id, JsonRpcErrorCode.InvalidParams, reason)
         if len(client.flights) >= limits.shared_requests:
@@ -130,8 +130,7 @@ class Upward:
         flight.token = progress_token(request.params)
         if flight.token is not None:
             renamed = with_progress_token(renamed, flight.number)
-        own_order = not shared or request.method == "initialize"
-        self._table.to_server(renamed, client.key if own_order else OURS)
+        self._table.to_server(renamed, OURS if request.method in _ORDERED else client.key)
         return flight
 
     def _answer(self, client: Client, request: Request, result: bytes = b"{}") -> None:
@@ -235,13 +234,12 @@ class Upward:
             self._table.to_server(with_id(reply, question.id), client.key)
 
 
-_SPECIAL: Final = frozenset(
-    {"initialize", "resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
-)
+#: What concerns others as well, and goes in one order for all clients.
+_ORDERED: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
 
 
 def _is_special(method: str) -> bool:
-    return method in _SPECIAL or method.startswith("tasks/")
+    return method in _ORDERED or method == "initialize" or method.startswith("tasks/")
 
 
 def _is_ambiguous(request: Request) -> bool:
