@@ -18,7 +18,9 @@ EVENTS = (
     "ask",
     "listen",
     "subscribe",
+    "subscribe",
     "unsubscribe",
+    "updated",
     "cancel",
     "reply",
     "reply",
@@ -59,7 +61,6 @@ class Story:
         self.world = World()
         self.parties: dict[int, Party] = {}
         self.upstream: list[dict[str, Any]] = []
-        self.asked_by_server: dict[str, int] = {}
         self.number = 0
 
     def run(self, steps: list[tuple[str, int, int]]) -> None:
@@ -163,7 +164,12 @@ class Story:
             self.world.tell("notifications/message", {"level": "error", "owner": repr(next(iter(callers)))})
 
     def updated(self, one: int, two: int) -> None:
-        self.world.tell("notifications/resources/updated", {"uri": URIS[two % 2]})
+        uri = URIS[two % 2]
+        self.look()
+        self.world.tell("notifications/resources/updated", {"uri": uri})
+        for key, party in self.parties.items():
+            told = [each for each in self.world.got(key) if each.get("method", "").endswith("/updated")]
+            assert bool(told) == (uri in party.follows), (key, uri)
 
     def question(self, one: int, two: int) -> None:
         callers = self.callers()
@@ -176,16 +182,17 @@ class Story:
         key, party = self.pick(one)
         if party.questions:
             asked = party.questions.pop()
-            self.asked_by_server[f"answer {asked['id']} of {key}"] = key
             self.world.client(key, {"jsonrpc": "2.0", "id": asked["id"], "result": {"by": key}})
 
     def invent(self, one: int, two: int) -> None:
-        """Names that nobody gave are nothing."""
-        key, _ = self.pick(one)
-        self.world.client(key, {"jsonrpc": "2.0", "id": two + 100, "result": {}})
+        """Names that were given to nobody, or to others, are nothing."""
+        key, party = self.pick(one)
+        given = [each["id"] for other in self.parties.values() for each in other.questions if other is not party]
+        for id in (two + 100, *given):
+            self.world.client(key, {"jsonrpc": "2.0", "id": id, "result": {}})
         self.world.notify(key, "notifications/progress", {"progressToken": two, "progress": 1})
         self.world.notify(key, "notifications/cancelled", {"requestId": 100 + two})
-        assert all("method" in each and each["method"] != "notifications/progress" for each in self.peek())
+        assert not self.peek()
 
     # What is seen of it.
 
@@ -227,8 +234,6 @@ class Story:
                 assert params["of"] == [key, params["_meta"][TAG]]
             case "notifications/message":
                 assert params["owner"] == repr(party.owner)
-            case "notifications/resources/updated":
-                assert params["uri"] in party.follows
             case "roots/list":
                 assert params["owner"] == repr(party.owner)
                 party.questions.append(each)

@@ -163,9 +163,8 @@ class Upward:
         elif subscriptions.is_followed(uri):
             subscriptions.follow(client, uri)
             self._answer(client, request)
-        elif (flight := subscriptions.pending(uri)) is not None:
-            subscriptions.resume(client, uri)
-            self._table.flights.join(flight, client, request.id)
+        elif subscriptions.is_pending(uri):
+            self._table.flights.join(subscriptions.join(client, uri, request.id), client, request.id)
         else:
             subscriptions.asked(self._ask(client, request, shared=True, uri=uri))
 
