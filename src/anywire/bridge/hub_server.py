@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from anywire.bridge.pressure import couple
 from anywire.bridge.sharing.delivery import OURS, Delivery, Failed, Note, Reopened, ToClient, ToServer
 from anywire.bridge.sharing.fair_queue import FairQueue
-from anywire.errors import AnywireError, SpawnFailed
+from anywire.errors import AnywireError, SpawnFailed, TransportClosed
 from anywire.transport.contract import Transport, ignore
 from anywire.transport.deadline import bounded
 from anywire.wire.limits import Limits
@@ -75,8 +75,8 @@ class HubServer:
             if before is not None:
                 await before.close()
             self._target = target = self._make_target()
-            self._listen(target)
             name = getattr(target, "name", "the server")
+            self._listen(target, name)
             async with bounded(self._limits.connect_seconds, f"{name} did not start"):
                 await target.start()
         except AnywireError as error:
@@ -87,13 +87,13 @@ class HubServer:
             self._started = True
             self._pump()
 
-    def _listen(self, target: Transport) -> None:
+    def _listen(self, target: Transport, name: str) -> None:
         callbacks = target.callbacks
         callbacks.on_message = lambda message: self._do(self._routes.from_server(message))
         callbacks.on_error = self._take_error
         callbacks.on_failed = lambda id, error: self._do(self._routes.failed(id, error))
         callbacks.on_reopened = lambda: self._do(self._routes.reopened())
-        callbacks.on_end = lambda: self._end(None)
+        callbacks.on_end = lambda: self._end(TransportClosed(f"{name} closed the connection"))
         callbacks.on_close = self._end
         couple(self, target)
 
@@ -112,6 +112,8 @@ class HubServer:
         """A connection is gone."""
         if self._connections.pop(connection.key, None) is not None and not self._over:
             self._do(self._routes.leave(connection.key))
+            if self._queue.size > self._limits.unread_bytes:
+                self._queue.forget(connection.key)  # else those who come and go would fill it
 
     # Doing.
 
@@ -135,13 +137,13 @@ class HubServer:
     def _put(self, delivery: ToServer) -> None:
         if delivery.cancels is not None and self._queue.withdraw(delivery.cancels):
             return  # it was never sent
-        self._queue.put(delivery.of, delivery.message)
+        self._queue.put(delivery.of, delivery.message, ordered=delivery.ordered)
         if not self._started or self._full:
             self._level(delivery.of)
 
     def _level(self, key: int) -> None:
         """See whether too much of one waits; of ours it is the server who asks without reading."""
-        waiting = self._queue.waiting_bytes(key)
+        waiting = self._queue.size_of(key)
         if key == OURS:
             (self.on_full if waiting > self._limits.write_high_bytes else self.on_room)()
         elif (connection := self._connections.get(key)) is not None:

@@ -176,7 +176,14 @@ class Story:
         self.number += 1
         whose = repr(next(iter(callers))) if len(callers) == 1 else "nobody"
         if callers:
-            self.world.say({"jsonrpc": "2.0", "id": f"q{self.number}", "method": "roots/list", "params": {"owner": whose}})
+            self.world.say(
+                {
+                    "jsonrpc": "2.0",
+                    "id": f"q{self.number}",
+                    "method": "roots/list",
+                    "params": {"owner": whose},
+                }
+            )
 
     def answer(self, one: int, two: int) -> None:
         key, party = self.pick(one)
@@ -187,7 +194,9 @@ class Story:
     def invent(self, one: int, two: int) -> None:
         """Names that were given to nobody, or to others, are nothing."""
         key, party = self.pick(one)
-        given = [each["id"] for other in self.parties.values() for each in other.questions if other is not party]
+        given = [
+            each["id"] for other in self.parties.values() for each in other.questions if other is not party
+        ]
         for id in (two + 100, *given):
             self.world.client(key, {"jsonrpc": "2.0", "id": id, "result": {}})
         self.world.notify(key, "notifications/progress", {"progressToken": two, "progress": 1})

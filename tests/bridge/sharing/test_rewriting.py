@@ -22,13 +22,34 @@ ODD = b'"big":12345678901234567890123, "f":1.0e-5,"s":"\\u00e9\\/\\ud800","z":nu
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (b'{"jsonrpc":"2.0","id":7,"method":"m","params":{%b}}', b'{"jsonrpc":"2.0","id":123,"method":"m","params":{%b}}'),
-        (b'{"jsonrpc": "2.0", "id": 7, "method": "m", "params": {%b}}', b'{"jsonrpc": "2.0", "id": 123, "method": "m", "params": {%b}}'),
-        (b'{"method":"m","params":{%b},"jsonrpc":"2.0","id":7}', b'{"method":"m","params":{%b},"jsonrpc":"2.0","id":123}'),
-        (b'{"method": "m", "params": {%b}, "jsonrpc": "2.0", "id": 7}', b'{"method": "m", "params": {%b}, "jsonrpc": "2.0", "id": 123}'),
-        (b'{"method":"m","params":{%b,"id":7},"id" : 7 ,"jsonrpc":"2.0"}', b'{"method":"m","params":{%b,"id":7},"id" : 123 ,"jsonrpc":"2.0"}'),
-        (b'\t{"id":7,"x":{"id":7},"method":"m","jsonrpc":"2.0","params":{%b}} ', b'{"id":123,"x":{"id":7},"method":"m","jsonrpc":"2.0","params":{%b}}'),
-        (b'{"x":"a,\\"id\\":7","\\u0069d":7,"method":"m","jsonrpc":"2.0","params":{%b,"id":7}}', b'{"x":"a,\\"id\\":7","\\u0069d":123,"method":"m","jsonrpc":"2.0","params":{%b,"id":7}}'),
+        (
+            b'{"jsonrpc":"2.0","id":7,"method":"m","params":{%b}}',
+            b'{"jsonrpc":"2.0","id":123,"method":"m","params":{%b}}',
+        ),
+        (
+            b'{"jsonrpc": "2.0", "id": 7, "method": "m", "params": {%b}}',
+            b'{"jsonrpc": "2.0", "id": 123, "method": "m", "params": {%b}}',
+        ),
+        (
+            b'{"method":"m","params":{%b},"jsonrpc":"2.0","id":7}',
+            b'{"method":"m","params":{%b},"jsonrpc":"2.0","id":123}',
+        ),
+        (
+            b'{"method": "m", "params": {%b}, "jsonrpc": "2.0", "id": 7}',
+            b'{"method": "m", "params": {%b}, "jsonrpc": "2.0", "id": 123}',
+        ),
+        (
+            b'{"method":"m","params":{%b,"id":7},"id" : 7 ,"jsonrpc":"2.0"}',
+            b'{"method":"m","params":{%b,"id":7},"id" : 123 ,"jsonrpc":"2.0"}',
+        ),
+        (
+            b'\t{"id":7,"x":{"id":7},"method":"m","jsonrpc":"2.0","params":{%b}} ',
+            b'{"id":123,"x":{"id":7},"method":"m","jsonrpc":"2.0","params":{%b}}',
+        ),
+        (
+            b'{"x":"a,\\"id\\":7","\\u0069d":7,"method":"m","jsonrpc":"2.0","params":{%b,"id":7}}',
+            b'{"x":"a,\\"id\\":7","\\u0069d":123,"method":"m","jsonrpc":"2.0","params":{%b,"id":7}}',
+        ),
     ],
 )
 def test_another_id_stands_where_the_old_one_stood(before: bytes, after: bytes) -> None:

@@ -140,10 +140,17 @@ def test_params_that_name_something_twice_are_refused() -> None:
     """Another reader could take from them the name of somebody else's."""
     world = World()
     one = world.join()
-    world.client(one, b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":1},"_meta":{"progressToken":2}}}')
-    world.client(one, b'{"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"a","uri":"b"}}')
+    world.client(
+        one,
+        b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressToken":1},"_meta":{"progressToken":2}}}',
+    )
+    world.client(
+        one, b'{"jsonrpc":"2.0","id":2,"method":"resources/unsubscribe","params":{"uri":"a","uri":"b"}}'
+    )
     world.ask(one, 3, "x")
-    world.client(one, b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9,"requestId":3}}')
+    world.client(
+        one, b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9,"requestId":3}}'
+    )
     assert [each["error"]["code"] for each in world.got(one)] == [-32602, -32602]
     assert [each["method"] for each in world.heard()] == ["x"]
 
@@ -156,11 +163,16 @@ def test_progress_goes_to_whose_token_it_is() -> None:
     world = World()
     one, two = world.join(), world.join()
     for key in (one, two):
-        world.client(key, b'{"jsonrpc":"2.0","id":0,"method":"x","params":{"_meta":{"progressToken":"\\u0074"}}}')
+        world.client(
+            key, b'{"jsonrpc":"2.0","id":0,"method":"x","params":{"_meta":{"progressToken":"\\u0074"}}}'
+        )
     first, second = world.heard()
     tokens = [each["params"]["_meta"]["progressToken"] for each in (first, second)]
     assert len(set(tokens)) == 2
-    world.say(b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1.0,"progressToken":%d}}' % tokens[1])
+    world.say(
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1.0,"progressToken":%d}}'
+        % tokens[1]
+    )
     (got,) = world.inbox[two]
     assert b'"progress":1.0,"progressToken":"\\u0074"' in encode(got)  # pyright: ignore[reportArgumentType]
     assert world.got(one) == []
@@ -189,7 +201,9 @@ def test_a_client_takes_back_its_own_request_only() -> None:
     world.notify(two, "notifications/cancelled", {"requestId": 7})
     world.notify(two, "notifications/cancelled", {"requestId": asked["id"]})
     assert world.heard() == []
-    world.client(one, b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"r","requestId":7}}')
+    world.client(
+        one, b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"r","requestId":7}}'
+    )
     assert world.asked() == note("notifications/cancelled", {"reason": "r", "requestId": asked["id"]})
     world.answer(asked)
     assert world.got(one) == []
@@ -269,7 +283,9 @@ def test_the_handshake_goes_on_when_the_first_client_leaves() -> None:
         ("2099-01-01", {"tools": {}, "context": {}}, {"form": {}, "url": {}}),
     ],
 )
-def test_the_server_is_told_of_all_that_a_client_could_do(revision: str, sampling: object, elicitation: object) -> None:
+def test_the_server_is_told_of_all_that_a_client_could_do(
+    revision: str, sampling: object, elicitation: object
+) -> None:
     """As far as the revision that is asked for has words for it; other members stay."""
     world = World()
     world.ask(world.join(), 1, "initialize", {**initialize(revision, {"experimental": {"a": {}}}), "more": 1})
@@ -403,7 +419,9 @@ def test_each_client_gets_the_log_messages_of_the_level_that_it_wants() -> None:
         world.ask(key, 2, "tools/call")
         for level in ("debug", "error"):
             world.tell("notifications/message", {"level": level, "data": 1})
-        assert [each["params"]["level"] for each in world.got(key)] == (["debug", "error"] if least == "debug" else ["error"])
+        assert [each["params"]["level"] for each in world.got(key)] == (
+            ["debug", "error"] if least == "debug" else ["error"]
+        )
         world.answer(world.asked())
     world.leave(one)
     assert world.asked()["params"] == {"level": "error"}
@@ -698,7 +716,11 @@ def test_a_batch_of_what_is_answered_here_is_one_answer_too() -> None:
     world = World()
     one, two = world.join(), world.join()
     world.greet(one)
-    items = [question(1, "initialize", initialize()), question(2, "logging/setLevel", {"level": "x"}), question(2, "tasks/list")]
+    items = [
+        question(1, "initialize", initialize()),
+        question(2, "logging/setLevel", {"level": "x"}),
+        question(2, "tasks/list"),
+    ]
     world.client(two, items)
     (answered,) = world.got(two)
     assert [each["id"] for each in answered] == [1, 2, 2]

@@ -108,7 +108,11 @@ class World:
 
     def greet(self, key: int, capabilities: object = None, revision: str = "2025-11-25") -> None:
         """Let a connection shake hands, whoever is the first."""
-        params = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": {"name": "c"}}
+        params = {
+            "protocolVersion": revision,
+            "capabilities": capabilities or {},
+            "clientInfo": {"name": "c"},
+        }
         self.ask(key, "hello", "initialize", params)
         for each in list(self.server):
             if isinstance(each, Request) and each.method == "initialize":

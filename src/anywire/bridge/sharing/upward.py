@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from anywire.bridge.sharing.client import Client
-from anywire.bridge.sharing.delivery import OURS
 from anywire.bridge.sharing.flights import Flight
 from anywire.bridge.sharing.handshake import declared_capabilities
 from anywire.bridge.sharing.log_levels import read_level
@@ -121,16 +120,14 @@ class Upward:
             self._ask_for_task(client, request)
 
     def _ask(self, client: Client, request: Request, *, shared: bool = False, uri: str = "") -> Flight:
-        """Give a request its new names and let it go.
-
-        What concerns others as well goes in one order for all clients.
-        """
+        """Give a request its new names and let it go."""
         flight = self._table.flights.begin(client, request, shared=shared, uri=uri)
         renamed = with_id(request, flight.number)
         flight.token = progress_token(request.params)
         if flight.token is not None:
             renamed = with_progress_token(renamed, flight.number)
-        self._table.to_server(renamed, OURS if request.method in _ORDERED else client.key)
+        ordered = request.method in _ORDERED or request.method == "initialize"
+        self._table.to_server(renamed, client.key, ordered=ordered)
         return flight
 
     def _answer(self, client: Client, request: Request, result: bytes = b"{}") -> None:
@@ -202,7 +199,7 @@ class Upward:
             case "notifications/initialized":
                 if not table.handshake.told:
                     table.handshake.told = True
-                    table.to_server(message, client.key)
+                    table.to_server(message, client.key, ordered=True)
             case "notifications/cancelled":
                 self._take_cancel(client, message)
             case "notifications/progress":
