@@ -71,6 +71,11 @@ class Works:
         self.gates[name].set()
 
 
+def updated(uri: str) -> dict[str, Any]:
+    """What a client is told of a resource that has changed."""
+    return {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}}
+
+
 async def told(listener: Listener) -> str:
     """The resource of which a listener hears next."""
     event = await soon(listener.next())
@@ -137,21 +142,17 @@ async def test_what_one_gives_up_is_ended_and_nothing_of_another(era: str) -> No
 
 
 async def test_a_client_that_leaves_in_the_middle_of_a_call_leaves_nothing() -> None:
-    """Its call ends in the server, and what it followed is followed no more."""
+    """Its call ends in the server, and the others are served as before."""
     works = Works()
     async with served(works.server) as shared, shared.client() as stays:
         leaves = shared.raw()
         await leaves.start()
         await leaves.initialize()
-        await leaves.ask(1, "resources/subscribe", {"uri": "res://a"})
-        await leaves.receive()
         await leaves.call(2, "work", {"name": "x"})
         assert await soon(works.begun.get()) == "x"
         await leaves.close()
         assert await soon(works.ended.get()) == ("x", True)
         assert (await stays.call_tool("echo", {"text": "served"})).text == "served"
-        (session,) = works.server._sessions.values()
-        assert not session.subscriptions
         assert len(shared.hub) == 1
         assert not leaves.inbox
 
@@ -183,28 +184,34 @@ async def test_a_question_goes_to_whose_call_runs() -> None:
 async def test_who_declared_no_model_is_not_asked() -> None:
     """The server is told so, and the next of the others is served all the same."""
     works = Works()
-    async with served(works.server) as shared:
-        async with shared.client() as mute, shared.client(on_sample=thinker("two")) as two:
-            refused = await mute.call_tool("think", {"about": "x"})
-            assert refused.is_error
-            assert "sampling" in refused.text
-            assert "two thinks" in (await two.call_tool("think", {"about": "x"})).text
+    async with (
+        served(works.server) as shared,
+        shared.client() as mute,
+        shared.client(on_sample=thinker("two")) as two,
+    ):
+        refused = await mute.call_tool("think", {"about": "x"})
+        assert refused.is_error
+        assert "sampling" in refused.text
+        assert "two thinks" in (await two.call_tool("think", {"about": "x"})).text
 
 
 async def test_a_question_that_may_be_anybodys_is_refused_plainly() -> None:
     """With calls of two clients running nobody is asked; whoever runs the bridge hears of it, once."""
     works = Works()
-    async with served(works.server) as shared:
-        async with shared.client(on_sample=thinker("one")) as one, shared.client() as two:
-            working = asyncio.ensure_future(two.call_tool("work", {"name": "w"}))
-            await soon(works.begun.get())
-            for _ in range(2):
-                refused = await one.call_tool("think", {"about": "x"})
-                assert refused.is_error
-                assert "which of them is meant cannot be told" in refused.text
-            works.let_go("w")
-            await soon(working)
-            assert "one thinks" in (await one.call_tool("think", {"about": "x"})).text
+    async with (
+        served(works.server) as shared,
+        shared.client(on_sample=thinker("one")) as one,
+        shared.client() as two,
+    ):
+        working = asyncio.ensure_future(two.call_tool("work", {"name": "w"}))
+        await soon(works.begun.get())
+        for _ in range(2):
+            refused = await one.call_tool("think", {"about": "x"})
+            assert refused.is_error
+            assert "which of them is meant cannot be told" in refused.text
+        works.let_go("w")
+        await soon(working)
+        assert "one thinks" in (await one.call_tool("think", {"about": "x"})).text
     assert len(shared.reports) == 1
 
 
@@ -215,22 +222,23 @@ async def test_a_followed_resource_is_told_to_each_follower_once() -> None:
     """Also when one of several stops following, and not to those who follow another."""
     works = Works()
     async with served(works.server) as shared:
-        async with shared.client() as one, shared.client() as two, shared.client() as three:
-            async with (
-                two.listen(resources=["res://a"]) as second,
-                three.listen(resources=["res://b"]) as third,
-            ):
-                async with one.listen(resources=["res://a"]) as first:
-                    works.server.resource_updated("res://a")
-                    assert await told(first) == "res://a"
-                    assert await told(second) == "res://a"
-                works.server.resource_updated("res://a")
-                works.server.resource_updated("res://b")
-                assert await told(second) == "res://a"
-                assert await told(third) == "res://b"
-                await one.ping()
-                assert not second._events
-                assert not third._events
+        one, two, three = clients = [shared.raw() for _ in range(3)]
+        for client, uri in zip(clients, ("res://a", "res://a", "res://b"), strict=True):
+            await client.start()
+            await client.initialize()
+            await client.ask(1, "resources/subscribe", {"uri": uri})
+            await client.expect({"jsonrpc": "2.0", "id": 1, "result": {}})
+        works.server.resource_updated("res://a")
+        await one.expect(updated("res://a"))
+        await one.ask(2, "resources/unsubscribe", {"uri": "res://a"})
+        await one.expect({"jsonrpc": "2.0", "id": 2, "result": {}})
+        works.server.resource_updated("res://a")
+        works.server.resource_updated("res://b")
+        await two.expect(updated("res://a"), updated("res://a"))
+        await three.expect(updated("res://b"))
+        for client in clients:
+            await client.expect_silence()
+            await client.close()
 
 
 async def test_changed_lists_are_told_to_all() -> None:
@@ -247,18 +255,20 @@ async def test_changed_lists_are_told_to_all() -> None:
 async def test_each_client_has_its_own_log_level() -> None:
     """The server sends what the keenest wants, and each gets what it asked for."""
     works = Works()
-    logs: dict[str, list[Any]] = {"keen": [], "calm": []}
-    async with served(works.server) as shared:
-        async with (
-            shared.client(on_log=lambda params: logs["keen"].append(params["data"])) as keen,
-            shared.client(on_log=lambda params: logs["calm"].append(params["data"])) as calm,
-        ):
-            await keen.set_log_level("debug")
-            await calm.set_log_level("error")
-            for client in (keen, calm):
-                for level in ("debug", "error"):
-                    await client.call_tool("say", {"level": level, "text": level})
-    assert logs == {"keen": ["debug", "error"], "calm": ["error"]}
+    keen_log: list[dict[str, Any]] = []
+    calm_log: list[dict[str, Any]] = []
+    async with (
+        served(works.server) as shared,
+        shared.client(on_log=keen_log.append) as keen,
+        shared.client(on_log=calm_log.append) as calm,
+    ):
+        await keen.set_log_level("debug")
+        await calm.set_log_level("error")
+        for client in (keen, calm):
+            for level in ("debug", "error"):
+                await client.call_tool("say", {"level": level, "text": level})
+    assert [each["data"] for each in keen_log] == ["debug", "error"]
+    assert [each["data"] for each in calm_log] == ["error"]
 
 
 # The stateless era.

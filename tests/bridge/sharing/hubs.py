@@ -85,11 +85,11 @@ class Played(Shared):
         await peer.start()
         return peer
 
-    async def greeted(self, *clients: ScriptedPeer) -> ScriptedPeer:
+    async def greeted(self, *clients: ScriptedPeer, capabilities: Any = None) -> ScriptedPeer:
         """Start these clients and let them shake hands with a new server; return that."""
         for client in clients:
             await client.start()
-        asking = [asyncio.ensure_future(client.initialize()) for client in clients]
+        asking = [asyncio.ensure_future(client.initialize(capabilities=capabilities)) for client in clients]
         server = await self.server()
         await server.answer(await server.receive(), ANSWER)
         await soon(asyncio.gather(*asking))

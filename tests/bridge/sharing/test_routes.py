@@ -739,7 +739,7 @@ def test_a_batch_of_the_server_is_taken_apart() -> None:
 
 # The stateless era.
 
-ENVELOPE = {
+ENVELOPE: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
