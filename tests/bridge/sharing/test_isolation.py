@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anywire.protocol.types.logging import LogLevel, is_logged
 from tests.bridge.sharing.world import World
 
 #: What happens, with two numbers that choose among what there is.
@@ -27,6 +28,7 @@ EVENTS = (
     "refuse",
     "progress",
     "log",
+    "level",
     "updated",
     "tagged",
     "question",
@@ -38,6 +40,7 @@ events = st.lists(
 )
 
 URIS = ("a", "b")
+LEVELS: tuple[LogLevel, ...] = ("debug", "info", "error")
 TAG = "io.modelcontextprotocol/subscriptionId"
 
 
@@ -52,6 +55,7 @@ class Party:
         self.follows: set[str] = set()
         self.wants: dict[str, list[int]] = {uri: [] for uri in URIS}
         self.questions: list[Any] = []
+        self.level: LogLevel | None = None
 
 
 class Story:
@@ -62,6 +66,8 @@ class Story:
         self.parties: dict[int, Party] = {}
         self.upstream: list[dict[str, Any]] = []
         self.number = 0
+        self.server_level: LogLevel | None = None
+        self.has_levels = True
 
     def run(self, steps: list[tuple[str, int, int]]) -> None:
         self.join(0, 0)
@@ -118,6 +124,11 @@ class Story:
         party.wants[uri].clear()
         self.ask(one, two, "resources/unsubscribe", {"uri": uri})
 
+    def level(self, one: int, two: int) -> None:
+        _, party = self.pick(one)
+        party.level = LEVELS[two % 3]
+        self.ask(one, two, "logging/setLevel", {"level": party.level})
+
     def cancel(self, one: int, two: int) -> None:
         key, party = self.pick(one)
         if party.waits:
@@ -140,6 +151,7 @@ class Story:
         if self.upstream:
             request = self.upstream.pop(two % len(self.upstream))
             error = {"code": 1, "message": "no", "data": request["params"].get("of")}
+            self.has_levels &= request["method"] != "logging/setLevel"
             self.world.say({"jsonrpc": "2.0", "id": request["id"], "error": error})
 
     def progress(self, one: int, two: int) -> None:
@@ -157,11 +169,12 @@ class Story:
             self.world.tell("notifications/tools/list_changed", params)
 
     def log(self, one: int, two: int) -> None:
-        callers = self.callers()
+        callers, level = self.callers(), LEVELS[two % 3]
         if len(callers) > 1:
-            self.world.tell("notifications/message", {"level": "error", "data": "of several"})
+            self.world.tell("notifications/message", {"level": level, "data": "of several"})
         elif callers:
-            self.world.tell("notifications/message", {"level": "error", "owner": repr(next(iter(callers)))})
+            whose = repr(next(iter(callers)))
+            self.world.tell("notifications/message", {"level": level, "owner": whose})
 
     def updated(self, one: int, two: int) -> None:
         uri = URIS[two % 2]
@@ -219,6 +232,8 @@ class Story:
         if "id" in each and "method" in each:
             assert each["id"] not in [other["id"] for other in self.upstream]
             self.upstream.append(each)
+            if each["method"] == "logging/setLevel":
+                self.server_level = each["params"]["level"]
         elif each.get("method") == "notifications/cancelled":
             number = each["params"]["requestId"]
             self.upstream = [other for other in self.upstream if other["id"] != number]
@@ -228,6 +243,11 @@ class Story:
         for key, party in self.parties.items():
             for each in self.world.got(key):
                 self.see(key, party, each)
+        if self.has_levels:
+            wanted: list[LogLevel] = [
+                party.level for party in self.parties.values() if party.level is not None
+            ]
+            assert all(is_logged(each, self.server_level or each) for each in wanted)
 
     def see(self, key: int, party: Party, each: Any) -> None:
         if "method" not in each:
@@ -243,6 +263,8 @@ class Story:
                 assert params["of"] == [key, params["_meta"][TAG]]
             case "notifications/message":
                 assert params["owner"] == repr(party.owner)
+                wanted = party.level if self.has_levels else None
+                assert wanted is None or is_logged(params["level"], wanted)
             case "roots/list":
                 assert params["owner"] == repr(party.owner)
                 party.questions.append(each)

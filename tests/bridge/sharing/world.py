@@ -117,9 +117,9 @@ class World:
         for each in list(self.server):
             if isinstance(each, Request) and each.method == "initialize":
                 result = {"protocolVersion": revision, "capabilities": {}, "serverInfo": {"name": "s"}}
-                self.server.clear()
                 self.answer(plain(each), result)
         (reply,) = self.got(key)
         assert reply["id"] == "hello", reply
         self.notify(key, "notifications/initialized")
-        self.server.clear()
+        greeting = ("initialize", "notifications/initialized")
+        self.server = [each for each in self.server if getattr(each, "method", "") not in greeting]
