@@ -16,6 +16,7 @@ from anywire.transport.contract import Transport
 from anywire.transport.memory import MemoryTransport, memory_pair
 from anywire.transport.process import Command
 from anywire.transport.stdio_client import StdioClientTransport
+from anywire.wire.codec import encode_value
 from anywire.wire.limits import Limits
 from anywire.wire.message import Notification, create_notification, create_request
 from tests.bridge.sharing.hubs import ANSWER, PATIENCE, played, soon
@@ -256,6 +257,39 @@ async def test_a_server_that_nobody_needs_is_stopped_and_started_again() -> None
         await four.close()
 
 
+@in_virtual_time
+async def test_there_is_one_server_at_a_time() -> None:
+    """Who comes while it is being stopped waits until it has gone, and has the next one."""
+    gone, made = asyncio.Event(), list[Transport]()
+
+    class Slow(MemoryTransport):
+        async def close(self) -> None:
+            await gone.wait()
+            await super().close()
+
+    def make() -> Transport:
+        made.append(slow := Slow())
+        slow.other = MemoryTransport()
+        slow.other.other = slow
+        return slow
+
+    hub = Hub(make, lambda sentence: None, idle_seconds=10.0)
+    one, two = (ScriptedPeer(hub.connect(name), patience=PATIENCE) for name in "ab")
+    await one.start()
+    await one.notify("notifications/x")
+    await one.close()
+    await asyncio.sleep(20)
+    await two.start()
+    await two.notify("notifications/x")
+    await two.expect_silence()
+    assert len(made) == 1
+    gone.set()
+    await two.expect_silence()
+    assert len(made) == 2
+    await two.close()
+    await soon(hub.close())
+
+
 async def test_a_server_is_not_stopped_where_it_may_run_idle() -> None:
     """By default only the end of the hub ends it."""
     async with played() as shared:
@@ -376,6 +410,44 @@ async def test_a_server_that_does_not_read_holds_each_who_floods_it_and_no_other
         assert "id" not in got[-1]  # who asked last had not to wait for all the others said
         await one.close()
         await two.close()
+
+
+async def test_who_is_held_is_let_go_when_the_server_ends() -> None:
+    """Nobody waits for room at a server that has gone."""
+    async with played(NARROW) as shared:
+        one = shared.raw()
+        server = await shared.greeted(one)
+        cast("ByteTransport", server.transport).hold_reading("the test")
+        sending = [asyncio.ensure_future(one.send(blob(number))) for number in range(20)]
+        await one.expect_silence()
+        assert not sending[-1].done()
+        await server.close()
+        await one.expect_end()
+        await soon(asyncio.gather(*sending))
+
+
+async def test_nothing_is_handed_on_while_it_is_held_or_after_the_end() -> None:
+    """Also where a callback holds in the middle of what has come."""
+    async with played() as shared:
+        one = shared.raw()
+        server = await shared.greeted(one)
+        end = cast("HubConnection", one.transport)
+        got: list[object] = []
+
+        def take(message: object) -> None:
+            got.append(message)
+            end.hold_reading("the test")
+
+        end.callbacks.on_message = take
+        change = encode_value(note("notifications/tools/list_changed")) + b"\n"
+        await server.send_bytes(change * 6)
+        for count in (1, 2, 3):
+            await one.expect_silence()
+            assert len(got) == count
+            end.release_reading("the test")
+        await end.close()
+        assert one.closed
+        assert len(got) == 3
 
 
 async def test_a_client_that_cannot_be_held_is_ended_before_it_fills_everything() -> None:

@@ -25,10 +25,7 @@ __all__ = ("HubServer",)
 
 
 class HubServer:
-    """Does what the routes decide.  What is said to it before it has started waits, and goes in turns.
-
-    `on_over` is called once, when it has ended by itself or could not be started.
-    """
+    """Does what the routes decide.  What is said to it before it has started waits, and goes in turns."""
 
     def __init__(
         self,
@@ -36,13 +33,11 @@ class HubServer:
         routes: Routes,
         report: Callable[[str], None],
         limits: Limits,
-        on_over: Callable[[HubServer], None],
     ) -> None:
         self._make_target = make_target
         self._routes = routes
         self._report = report
         self._limits = limits
-        self._on_over = on_over
         self._target: Transport | None = None
         self._connections: dict[int, HubConnection] = {}
         self._queue = FairQueue()
@@ -204,7 +199,6 @@ class HubServer:
         if self._noise > 1:
             self._report(f"the server sent {self._noise} things that are no messages")
         self.finish()
-        self._on_over(self)
 
     def finish(self) -> None:
         """End it in the background; `over` from now on."""

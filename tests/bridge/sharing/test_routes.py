@@ -391,6 +391,40 @@ def test_a_resource_that_is_left_while_it_is_asked_for_is_not_followed() -> None
     assert len(world.got(one)) == 1
 
 
+def test_a_resource_that_is_wanted_after_all_under_the_same_id_is_followed() -> None:
+    """What was taken back before, under that id, was another request."""
+    world = World()
+    one = world.join()
+    world.greet(one)
+    world.ask(one, 1, "resources/subscribe", {"uri": "u"})
+    asked = world.asked()
+    world.ask(one, 2, "resources/unsubscribe", {"uri": "u"})
+    world.notify(one, "notifications/cancelled", {"requestId": 1})
+    world.ask(one, 1, "resources/subscribe", {"uri": "u"})
+    world.answer(asked)
+    assert world.got(one) == [reply(2), reply(1)]
+    world.tell("notifications/resources/updated", {"uri": "u"})
+    assert len(world.got(one)) == 1
+
+
+def test_who_waits_for_the_same_goes_on_waiting_when_the_first_takes_its_request_back() -> None:
+    """The server hears nothing of that; progress was the first one's, and is nobody's now."""
+    world = World()
+    one, two = world.join(), world.join()
+    world.greet(one)
+    world.greet(two)
+    world.ask(one, 1, "resources/subscribe", {"uri": "u", "_meta": {"progressToken": "t"}})
+    world.ask(two, 1, "resources/subscribe", {"uri": "u", "_meta": {"progressToken": "t"}})
+    asked = world.asked()
+    world.notify(one, "notifications/cancelled", {"requestId": 1})
+    assert world.heard() == []
+    token = asked["params"]["_meta"]["progressToken"]
+    world.tell("notifications/progress", {"progressToken": token, "progress": 1})
+    world.answer(asked)
+    assert world.got(two) == [reply(1)]
+    assert world.got(one) == []
+
+
 def test_a_client_follows_so_many_resources_at_most() -> None:
     """What is kept for it is bounded."""
     world = World(Limits(subscriptions=1))
