@@ -204,6 +204,20 @@ async def test_after_the_end_of_a_server_nothing_of_the_old_one_is_known() -> No
         await two.close()
 
 
+async def test_a_connection_that_was_never_started_ends_with_its_server_too() -> None:
+    """It may have said something; what came for it goes to nobody."""
+    async with played() as shared:
+        one = shared.raw()
+        one.transport.post(create_request(1, "x"))
+        server = await shared.server()
+        await server.answer(await server.receive(), {})
+        await server.close()
+        await one.expect_end()
+        assert not one.inbox
+        with pytest.raises(TransportClosed):
+            await one.start()
+
+
 async def test_noise_of_the_server_is_reported_and_reaches_nobody() -> None:
     """A reply that cannot be used fails its request alone."""
     async with played() as shared:
@@ -412,8 +426,9 @@ async def test_a_server_that_does_not_read_holds_each_who_floods_it_and_no_other
         await two.close()
 
 
-async def test_who_is_held_is_let_go_when_the_server_ends() -> None:
-    """Nobody waits for room at a server that has gone."""
+@pytest.mark.parametrize("which", ["server", "client"])
+async def test_who_is_held_is_let_go_at_the_end(which: str) -> None:
+    """Nobody waits for room where no more can be sent."""
     async with played(NARROW) as shared:
         one = shared.raw()
         server = await shared.greeted(one)
@@ -421,9 +436,59 @@ async def test_who_is_held_is_let_go_when_the_server_ends() -> None:
         sending = [asyncio.ensure_future(one.send(blob(number))) for number in range(20)]
         await one.expect_silence()
         assert not sending[-1].done()
-        await server.close()
+        await (server if which == "server" else one).close()
         await one.expect_end()
         await soon(asyncio.gather(*sending))
+
+
+async def test_what_concerns_others_reaches_a_slow_server_in_the_order_in_which_it_was_said() -> None:
+    """Who subscribes after another has left a resource, or has gone, is not left without it."""
+    async with played(NARROW.replace(write_low_bytes=0)) as shared:
+        one, two, three = shared.raw(), shared.raw(), shared.raw()
+        server = await shared.greeted(one, two, three)
+        for client, uri in ((one, "a"), (two, "b")):
+            await client.ask(uri, "resources/subscribe", {"uri": uri})
+            await server.answer(await server.receive(), {})
+            await client.expect(answered(uri, {}))
+        server_end = cast("ByteTransport", server.transport)
+        server_end.hold_reading("the test")
+        for number in range(9):
+            one.transport.post(blob(number))
+            two.transport.post(blob(number))
+            await server.ask(number, "ping")
+        await one.expect_silence()
+        one.transport.post(create_request(1, "resources/unsubscribe", {"uri": "a"}))
+        await two.close()
+        three.transport.post(create_request(1, "resources/subscribe", {"uri": "a"}))
+        three.transport.post(create_request(2, "resources/subscribe", {"uri": "b"}))
+        server_end.release_reading("the test")
+        got = [each for each in await server.receive_many(3 * 9 + 4) if "/" in each.get("method", "")]
+        about = [(each["method"][10:], each["params"]["uri"]) for each in got if "uri" in each["params"]]
+        assert about == [("unsubscribe", "a"), ("unsubscribe", "b"), ("subscribe", "a"), ("subscribe", "b")]
+        await one.close()
+        await three.close()
+
+
+async def test_those_who_come_and_go_do_not_fill_what_waits_for_a_slow_server() -> None:
+    """What they told is bounded together, and theirs alone is left out."""
+    async with played(NARROW) as shared:
+        stays = shared.raw()
+        server = await shared.greeted(stays)
+        server_end = cast("ByteTransport", server.transport)
+        server_end.hold_reading("the test")
+        await fill(stays)
+        for _ in range(20):
+            visitor = shared.hub.connect(object())
+            for number in range(10):
+                visitor.post(blob(number))
+            await soon(visitor.close())
+        stays.transport.post(create_request(1, "x"))
+        server_end.release_reading("the test")
+        count = 0
+        while (await server.receive())["method"] != "x":
+            count += 1
+        assert count < 80
+        await stays.close()
 
 
 async def test_nothing_is_handed_on_while_it_is_held_or_after_the_end() -> None:

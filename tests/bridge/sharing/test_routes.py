@@ -258,6 +258,18 @@ def test_a_refused_handshake_is_tried_anew() -> None:
     assert world.asked()["method"] == "initialize"
 
 
+def test_a_handshake_that_failed_on_the_way_is_tried_anew() -> None:
+    """Those who waited for it hear of it, and the next one is the first."""
+    world = World()
+    one, two = world.join(), world.join()
+    world.ask(one, 1, "initialize", initialize())
+    world.ask(two, 1, "initialize", initialize())
+    world.do(world.routes.failed(str(world.asked()["id"]).encode(), TransportBroken("cut")))
+    assert [len(world.got(key)) for key in (one, two)] == [1, 1]
+    world.ask(two, 2, "initialize", initialize())
+    assert world.asked()["method"] == "initialize"
+
+
 def test_the_handshake_goes_on_when_the_first_client_leaves() -> None:
     """Others wait for it, and it is never cancelled."""
     world = World()
@@ -481,6 +493,18 @@ def test_a_server_without_levels_is_not_asked_again() -> None:
     assert world.got(one)[0]["error"]["code"] == -32601
     world.leave(one)
     assert world.heard() == []
+
+
+def test_a_level_that_the_server_refused_hides_nothing() -> None:
+    """It goes on as before, and so does what is passed on."""
+    world = World()
+    one = world.join()
+    world.greet(one)
+    world.ask(one, 1, "logging/setLevel", {"level": "error"})
+    world.say({"jsonrpc": "2.0", "id": world.asked()["id"], "error": {"code": -32601, "message": "m"}})
+    world.got(one)
+    world.tell("notifications/message", {"level": "debug", "data": 1})
+    assert len(world.got(one)) == 1
 
 
 def test_a_log_message_is_passed_on_only_where_it_can_belong_to_one_client_alone() -> None:
