@@ -8,9 +8,9 @@ from anywire.bridge.sharing.rewriting import (
     progress_token,
     repeats_token,
     subscription_tag,
+    swap_progress_token,
     with_id,
     with_member,
-    with_progress_token,
     with_subscription_tag,
 )
 from anywire.wire.codec import decode, encode
@@ -74,15 +74,57 @@ def test_a_progress_token_is_changed_where_it_stands() -> None:
     message = decode(frame % (ODD, ODD))
     assert isinstance(message, Request)
     assert progress_token(message.params) == b'"t"'
-    assert encode(with_progress_token(message, b"9")) == frame.replace(b'"t"', b"9") % (ODD, ODD)
+    renamed, old = swap_progress_token(message, b"9")
+    assert old == b'"t"'
+    assert encode(renamed) == frame.replace(b'"t"', b"9") % (ODD, ODD)
 
 
 def test_a_token_whose_name_is_written_in_escapes_is_found() -> None:
     """Else it would pass unseen, and mean the request of somebody else."""
     params = b'{"\\u005fmeta":{"progress\\u0054oken":3}}'
     assert progress_token(params) == b"3"
-    renamed = with_progress_token(Request(b"1", "m", params), b"9")
+    renamed, _ = swap_progress_token(Request(b"1", "m", params), b"9")
     assert renamed.params == b'{"\\u005fmeta":{"progress\\u0054oken":9}}'
+
+
+@pytest.mark.parametrize(
+    ("params", "expected", "old"),
+    [
+        (b'{"_meta":{ "progressToken" :\t1 },"x":1}', b'{"_meta":{ "progressToken" :\t9 },"x":1}', b"1"),
+        (
+            b'{"_meta":{"a":{"progressToken":1},"progressToken":1}}',
+            b'{"_meta":{"a":{"progressToken":1},"progressToken":9}}',
+            b"1",
+        ),
+        (
+            b'{"_meta":{"a":"progressToken","progressToken":"b"}}',
+            b'{"_meta":{"a":"progressToken","progressToken":9}}',
+            b'"b"',
+        ),
+        (
+            b'{"_meta":{"a":{"progressToken":1},"progress\\u0054oken":2}}',
+            b'{"_meta":{"a":{"progressToken":1},"progress\\u0054oken":9}}',
+            b"2",
+        ),
+        (
+            b'{"x":{"progressToken":1},"_meta":{"progressToken":1}}',
+            b'{"x":{"progressToken":1},"_meta":{"progressToken":9}}',
+            b"1",
+        ),
+        (b'{"_meta":{"a":{"progressToken":1}}}', b'{"_meta":{"a":{"progressToken":1}}}', None),
+        (b'{"x":{"_meta":{"progressToken":1}}}', b'{"x":{"_meta":{"progressToken":1}}}', None),
+        (b'{"_meta":["progressToken"]}', b'{"_meta":["progressToken"]}', None),
+        (b"[1]", b"[1]", None),
+    ],
+)
+def test_only_the_token_itself_is_changed(params: bytes, expected: bytes, old: bytes | None) -> None:
+    """Whatever else is called so, or looks like it; where there is none, nothing is."""
+    frame = b'{"id":1,"jsonrpc":"2.0","method":"m","params":%b}'
+    message = decode(frame % params)
+    assert isinstance(message, Request)
+    renamed, was = swap_progress_token(message, b"9")
+    assert (renamed.params, was) == (expected, old)
+    assert encode(renamed) == frame % expected
 
 
 @pytest.mark.parametrize(

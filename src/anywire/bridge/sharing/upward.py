@@ -12,12 +12,11 @@ from anywire.bridge.sharing.handshake import declared_capabilities
 from anywire.bridge.sharing.log_levels import read_level
 from anywire.bridge.sharing.named_things import task_of
 from anywire.bridge.sharing.rewriting import (
-    progress_token,
     repeats,
     repeats_token,
+    swap_progress_token,
     with_id,
     with_member,
-    with_progress_token,
 )
 from anywire.bridge.sharing.table import Table, error_to
 from anywire.protocol.modern import claims_stateless
@@ -123,9 +122,7 @@ class Upward:
         """Give a request its new names and let it go."""
         flight = self._table.flights.begin(client, request, shared=shared, uri=uri)
         renamed = with_id(request, flight.number)
-        flight.token = progress_token(request.params)
-        if flight.token is not None:
-            renamed = with_progress_token(renamed, flight.number)
+        renamed, flight.token = swap_progress_token(renamed, flight.number)
         ordered = request.method in _ORDERED or request.method == "initialize"
         self._table.to_server(renamed, client.key, ordered=ordered)
         return flight
