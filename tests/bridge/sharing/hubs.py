@@ -27,6 +27,16 @@ ANSWER: dict[str, Any] = {
 }
 
 
+def note(method: str, params: object = None) -> dict[str, Any]:
+    """A notification."""
+    return {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})}
+
+
+def answered(id: object, result: object) -> dict[str, Any]:
+    """A reply."""
+    return {"jsonrpc": "2.0", "id": id, "result": result}
+
+
 class Shared:
     """A hub, what it reported, and the servers' ends of the transports that it made."""
 
