@@ -25,6 +25,26 @@ def plain(each: Message | Batch) -> Any:
     return decode_value(encode(each), object)
 
 
+def reply(id: object, result: object = None) -> dict[str, Any]:
+    """A reply."""
+    return {"jsonrpc": "2.0", "id": id, "result": {} if result is None else result}
+
+
+def note(method: str, params: object = None) -> dict[str, Any]:
+    """A notification."""
+    return {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})}
+
+
+def initialize(revision: str = "2025-11-25", capabilities: object = None) -> dict[str, object]:
+    """The params of `initialize`."""
+    return {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": {"name": "c"}}
+
+
+def question(id: object = 1, method: str = "roots/list", params: object = None) -> dict[str, Any]:
+    """A request of either side."""
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}}
+
+
 class World:
     """One server and its clients, as lists of what came in."""
 
