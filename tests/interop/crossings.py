@@ -66,9 +66,9 @@ def gaps(client: End, server: End) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def server_at(end: End) -> Generator[list[str]]:
+def server_at(end: End, script: str = "eras_server.py") -> Generator[list[str]]:
     """A server of one era over one wire: the words with which a bridge is told of it."""
-    serve = anywire("serve", f"{SCRIPTS / 'eras_server.py'}:{end.era}")
+    serve = anywire("serve", f"{SCRIPTS / script}:{end.era}")
     if end.wire in ("newline", "headers"):
         yield ["--target-framing", end.wire, "--", *serve]
         return
