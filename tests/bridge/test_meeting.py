@@ -105,9 +105,9 @@ async def test_every_client_meets_every_server(
     client: Choice, eras: tuple[Choice, ...], shared: bool
 ) -> None:
     """A call with a question in it works, whatever the two sides speak."""
-    async with asyncio.timeout(20), bridged(Backyard(inn(*eras)), shared) as upstream:
-        async with caller(upstream, client) as ours:
-            assert (await ours.call_tool("book", {"nights": 2})).text == "Ada, 2"
+    yard = Backyard(inn(*eras))
+    async with asyncio.timeout(20), bridged(yard, shared) as upstream, caller(upstream, client) as ours:
+        assert (await ours.call_tool("book", {"nights": 2})).text == "Ada, 2"
 
 
 @each_client
@@ -117,10 +117,14 @@ async def test_clients_of_one_bridge_share_a_server_where_they_shall(
 ) -> None:
     """Two of them at once cost one server."""
     yard = Backyard(inn(*eras))
-    async with asyncio.timeout(20), bridged(yard, shared=True) as upstream:
-        async with caller(upstream, client) as one, caller(upstream, client) as other:
-            first = await one.call_tool("book", {"nights": 1})
-            second = await other.call_tool("book", {"nights": 2})
+    async with (
+        asyncio.timeout(20),
+        bridged(yard, shared=True) as upstream,
+        caller(upstream, client) as one,
+        caller(upstream, client) as other,
+    ):
+        first = await one.call_tool("book", {"nights": 1})
+        second = await other.call_tool("book", {"nights": 2})
     assert (first.text, second.text) == ("Ada, 1", "Ada, 2")
     assert yard.made == 1
 
@@ -156,9 +160,12 @@ async def test_a_server_is_asked_once_for_its_era(client: Choice) -> None:
 async def test_nobody_is_asked_where_the_era_was_said() -> None:
     """The user knows his server."""
     yard = Backyard(inn("legacy"))
-    async with asyncio.timeout(20), bridged(yard, era=Era.HANDSHAKE) as upstream:
-        async with caller(upstream, "modern") as ours:
-            await ours.tools()
+    async with (
+        asyncio.timeout(20),
+        bridged(yard, era=Era.HANDSHAKE) as upstream,
+        caller(upstream, "modern") as ours,
+    ):
+        await ours.tools()
     assert "server/discover" not in yard.heard
 
 
@@ -174,6 +181,27 @@ async def test_a_refusal_to_shake_hands_that_has_other_reasons_is_handed_on() ->
             error = {"code": -32000, "message": f"no {method} today"}
             await peer.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
         assert await failing == "no initialize today"
+        await upstream.close()
+
+
+async def test_a_client_that_is_refused_after_the_era_was_found_out_is_served_nevertheless() -> None:
+    """Two clients shake hands at once; when the second is refused, the first has had the server asked."""
+    client, server = memory_pair()
+    yard, lines = Backyard(inn("modern")), [client]
+    upstream = Upstream(lambda: lines.pop() if lines else yard(), lambda sentence: None, LIMITS)
+    async with asyncio.timeout(20), ScriptedPeer(server) as peer:
+        late = caller(upstream, "legacy")
+        opening = asyncio.create_task(late.__aenter__())
+        initialize = await peer.receive()
+        async with caller(upstream, "legacy") as ours:
+            await ours.tools()
+        error = {"code": -32022, "message": "no handshakes", "data": {"supported": ["2026-07-28"]}}
+        await peer.send({"jsonrpc": "2.0", "id": initialize["id"], "error": error})
+        asked = await peer.receive()
+        assert asked["method"] == "server/discover"
+        await peer.answer(asked, {"supportedVersions": ["2026-07-28"], "capabilities": {}})
+        await opening
+        await late.close()
         await upstream.close()
 
 

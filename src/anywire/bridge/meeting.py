@@ -14,6 +14,7 @@ A client that gives up on one era and begins anew in the other is served in both
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -260,7 +261,7 @@ class MeetingTransport:
     def _reconsider(self, way: _Way, initialize: Request, say: Callable[[], None]) -> None:
         """The server refuses to shake hands: `say` what it said, unless it is of the other era."""
         way.initialize = None
-        if self._upstream.era is not None:
+        if self._upstream.era is Era.HANDSHAKE:
             say()
             return
         refusing, way.transport = way.transport, None
@@ -270,10 +271,10 @@ class MeetingTransport:
 
     async def _for_refused(self, way: _Way, refusing: Transport, say: Callable[[], None]) -> Transport:
         line = Opened(refusing)
-        try:
-            era = await ask_era(line, _ASKING, self._upstream.limits)
-        except AnywireError:
-            era = None
+        era = self._upstream.era  # another client may have found it out meanwhile
+        if era is None:
+            with contextlib.suppress(AnywireError):
+                era = await ask_era(line, _ASKING, self._upstream.limits)
         if era is not Era.STATELESS:
             del way.waiting[0]
             say()
