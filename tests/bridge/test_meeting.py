@@ -28,6 +28,14 @@ each_server = pytest.mark.parametrize("eras", [("legacy",), ("modern",), ("legac
 own_or_shared = pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 
 
+#: What a stateless client says with each request.
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    "io.modelcontextprotocol/clientInfo": {"name": "ada", "version": "1"},
+}
+
+
 class Name(msgspec.Struct):
     """A form."""
 
@@ -126,6 +134,30 @@ async def test_clients_of_one_bridge_share_a_server_where_they_shall(
         first = await one.call_tool("book", {"nights": 1})
         second = await other.call_tool("book", {"nights": 2})
     assert (first.text, second.text) == ("Ada, 1", "Ada, 2")
+    assert yard.made == 1
+
+
+async def test_a_question_that_nobody_answers_keeps_no_other_call_from_asking() -> None:
+    """Each request stands for itself, over HTTP, and the calls that wait have a server each."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream:
+        for number in (1, 2, 3):
+            async with ScriptedPeer(upstream.shared_target()) as client:
+                await client.call(1, "book", {"nights": number}, META)
+                reply = await client.receive()
+                assert reply["result"]["resultType"] == "input_required"
+    assert yard.made == 3
+
+
+async def test_calls_one_after_the_other_have_the_same_server() -> None:
+    """So that it may keep something for its client."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream:
+        for method in ("tools/list", "tools/call", "tools/list", "tools/call"):
+            async with ScriptedPeer(upstream.shared_target()) as client:
+                params = {"name": "book", "arguments": {"nights": "many"}, "_meta": META}
+                await client.ask(1, method, params)
+                assert "result" in await client.receive()
     assert yard.made == 1
 
 

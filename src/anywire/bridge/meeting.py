@@ -146,8 +146,8 @@ class MeetingTransport:
     def _begin(self, era: Era, message: Message | Batch) -> _Way:
         way = self._ways[era] = _Way()
         if era is Era.STATELESS:
-            said = read_envelope(message.params) if isinstance(message, Request) else None
-            looking = self._for_stateless(said if isinstance(said, Envelope) else _ASKING)
+            assert isinstance(message, Request)
+            looking = self._for_stateless(message)
         else:
             if isinstance(message, Request) and message.method == "initialize":
                 way.initialize = message
@@ -184,12 +184,13 @@ class MeetingTransport:
                 error = AnywireError(f"{self.name} was not asked any more: the client has shaken hands")
                 call_back(self.callbacks.on_failed, message.id, error)
 
-    async def _for_stateless(self, client: Envelope) -> Transport:
+    async def _for_stateless(self, first: Request) -> Transport:
+        said = read_envelope(first.params)
+        client = said if isinstance(said, Envelope) else _ASKING
         if await self._access.ask(client) is Era.STATELESS:
             return self._access.line()
-        return ModernClientTransport(
-            self._access.conversations(), self._upstream.held, self._upstream.limits, name=self.name
-        )
+        connect = self._access.conversations(client, first.method)
+        return ModernClientTransport(connect, self._upstream.held, self._upstream.limits, name=self.name)
 
     async def _take(self, way: _Way, transport: Transport) -> None:
         """Put a transport on the way, and send what has waited."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from anywire.bridge.access import OwnServer, SharedServer
 from anywire.bridge.held_connections import HeldConnections
 from anywire.bridge.hub import Hub
+from anywire.bridge.lanes import Lanes
 from anywire.bridge.meeting import MeetingTransport
 from anywire.bridge.mirroring import MirroringTransport
 from anywire.bridge.noise import writes_stdout
@@ -30,7 +31,8 @@ class Upstream:
 
     `make` makes a transport to the server, not started.  `shared`: all clients have one server in common;
     else each session has its own, and only requests that stand for themselves, each on an HTTP request
-    of its own, share one.  `era` is that of the server where it is known.
+    of its own, share one, or a few where it shakes hands (`Lanes`).  `era` is that of the server where it is
+    known.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Upstream:
         self.era = era
         self._shared = shared
         self._hub: Hub | None = None
+        self._lanes: Lanes | None = None
         self._asking = asyncio.Lock()
         self._asked: OwnServer | None = None
         #: The arguments that headers repeat, as far as lists of tools have told.
@@ -87,6 +90,13 @@ class Upstream:
             self._hub = Hub(self._make_shared, self.report, self.limits, idle_seconds=idle, name=self.name)
         return self._hub
 
+    @property
+    def lanes(self) -> Lanes | None:
+        """The servers for stateless requests, where it shakes hands; None: all share the one."""
+        if self._lanes is None and not self._shared:
+            self._lanes = Lanes(self._make_shared, self.report, self.limits, name=self.name)
+        return self._lanes
+
     async def ask(self, client: Envelope) -> Era:
         """Ask the server that is shared for its era, once for all who want to know.
 
@@ -104,6 +114,8 @@ class Upstream:
         await self.held.close()
         if self._hub is not None:
             await self._hub.close()
+        if self._lanes is not None:
+            await self._lanes.close()
         if self._asked is not None:
             await self._asked.close()
 
