@@ -9,6 +9,7 @@ import pytest
 from anywire.errors import ProcessExited, RemoteProtocolError, SpawnFailed, TransportBroken
 from anywire.testing.clock import in_virtual_time
 from anywire.wire.limits import Limits
+from anywire.wire.message import Fault
 from tests.bridge.stage import CAPABILITIES, CRASH, LEFT, Stage
 
 LISTS = ("notifications/tools/list_changed", "notifications/resources/list_changed")
@@ -32,6 +33,7 @@ async def test_a_successor_is_told_what_the_client_had_said_in_its_handshake() -
         successor = await stage.next_server()
         again = await successor.peer.receive_message()
 
+        assert not isinstance(again, Fault)
         assert again.frame == order.replace(b'"id":0', b'"id":"anywire-again-1"')
         result = {"protocolVersion": "2025-11-25", "capabilities": CAPABILITIES, "serverInfo": {}}
         await successor.peer.answer({"id": "anywire-again-1"}, result)

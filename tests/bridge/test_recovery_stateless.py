@@ -7,11 +7,11 @@ from typing import Any
 from anywire.testing.clock import in_virtual_time
 from tests.bridge.stage import CRASH, Server, Stage
 
-META = {
+META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-FILTER = {"toolsListChanged": True, "resourceSubscriptions": ["a:1"]}
+FILTER: dict[str, Any] = {"toolsListChanged": True, "resourceSubscriptions": ["a:1"]}
 ID = "io.modelcontextprotocol/subscriptionId"
 
 
@@ -35,6 +35,7 @@ async def listening(stage: Stage) -> Server:
 @in_virtual_time
 async def test_a_listening_client_listens_to_the_successor_and_hears_what_may_have_changed() -> None:
     """It has heard already that it listens; nothing else is said to the successor."""
+    listen: dict[str, Any] = {}
     async with Stage() as stage:
         server = await listening(stage)
         for _ in range(3):
