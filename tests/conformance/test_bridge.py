@@ -17,8 +17,8 @@ pytestmark = pytest.mark.interop
 
 #: One scenario for each thing that a bridge has a hand in.
 FEW = (
-    r"^(server-initialize|tools-call-(with-progress|sampling|elicitation|error)|resources-subscribe"
-    r"|server-stateless|input-required-result-(multi-round|capability-check)|dns-rebinding-protection)$"
+    r"^(server-(initialize|stateless)|tools-call-(with-progress|sampling|elicitation)|resources-subscribe"
+    r"|input-required-result-(multi-round|capability-check))$"
 )
 LEGACY = ("2025-11-25", "2025-06-18", "wire:2025-06-18", "wire:2025-03-26", "wire:2024-11-05")
 MODERN = ("2026-07-28", "req:2026-07-28")
