@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -28,6 +28,14 @@ LIMITS = DEFAULT_LIMITS.replace(era_seconds=0.2, connect_seconds=5.0)
 each_client = pytest.mark.parametrize("client", ["legacy", "modern"])
 each_server = pytest.mark.parametrize("eras", [("legacy",), ("modern",), ("legacy", "modern")])
 own_or_shared = pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+
+
+#: What a stateless client says with each request.
+META: dict[str, Any] = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    "io.modelcontextprotocol/clientInfo": {"name": "ada", "version": "1"},
+}
 
 
 class Name(msgspec.Struct):
@@ -85,9 +93,8 @@ class Backyard:
 async def bridged(yard: Backyard, shared: bool = False, era: Era | None = None) -> AsyncGenerator[Upstream]:
     """A server behind a bridge; nothing is left of it."""
     before = asyncio.all_tasks()
-    upstream = Upstream(
-        yard, lambda sentence: None, LIMITS, sharing=Sharing.ALL if shared else Sharing.STATELESS, era=era
-    )
+    sharing = Sharing.ALL if shared else Sharing.STATELESS
+    upstream = Upstream(yard, lambda sentence: None, LIMITS, sharing=sharing, era=era)
     try:
         yield upstream
     finally:
@@ -109,11 +116,8 @@ async def test_every_client_meets_every_server(
     client: Choice, eras: tuple[Choice, ...], shared: bool
 ) -> None:
     """A call with a question in it works, whatever the two sides speak."""
-    async with (
-        asyncio.timeout(20),
-        bridged(Backyard(inn(*eras)), shared) as upstream,
-        caller(upstream, client) as ours,
-    ):
+    yard = Backyard(inn(*eras))
+    async with asyncio.timeout(20), bridged(yard, shared) as upstream, caller(upstream, client) as ours:
         assert (await ours.call_tool("book", {"nights": 2})).text == "Ada, 2"
 
 
@@ -133,6 +137,30 @@ async def test_clients_of_one_bridge_share_a_server_where_they_shall(
         first = await one.call_tool("book", {"nights": 1})
         second = await other.call_tool("book", {"nights": 2})
     assert (first.text, second.text) == ("Ada, 1", "Ada, 2")
+    assert yard.made == 1
+
+
+async def test_a_question_that_nobody_answers_keeps_no_other_call_from_asking() -> None:
+    """Each request stands for itself, over HTTP, and the calls that wait have a server each."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream:
+        for number in (1, 2, 3):
+            async with ScriptedPeer(upstream.shared_target()) as client:
+                await client.call(1, "book", {"nights": number}, META)
+                reply = await client.receive()
+                assert reply["result"]["resultType"] == "input_required"
+    assert yard.made == 3
+
+
+async def test_calls_one_after_the_other_have_the_same_server() -> None:
+    """So that it may keep something for its client."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream:
+        for method in ("tools/list", "tools/call", "tools/list", "tools/call"):
+            async with ScriptedPeer(upstream.shared_target()) as client:
+                params = {"name": "book", "arguments": {"nights": "many"}, "_meta": META}
+                await client.ask(1, method, params)
+                assert "result" in await client.receive()
     assert yard.made == 1
 
 
@@ -188,6 +216,27 @@ async def test_a_refusal_to_shake_hands_that_has_other_reasons_is_handed_on() ->
             error = {"code": -32000, "message": f"no {method} today"}
             await peer.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
         assert await failing == "no initialize today"
+        await upstream.close()
+
+
+async def test_a_client_that_is_refused_after_the_era_was_found_out_is_served_nevertheless() -> None:
+    """Two clients shake hands at once; when the second is refused, the first has had the server asked."""
+    client, server = memory_pair()
+    yard, lines = Backyard(inn("modern")), [client]
+    upstream = Upstream(lambda: lines.pop() if lines else yard(), lambda sentence: None, LIMITS)
+    async with asyncio.timeout(20), ScriptedPeer(server) as peer:
+        late = caller(upstream, "legacy")
+        opening = asyncio.create_task(late.__aenter__())
+        initialize = await peer.receive()
+        async with caller(upstream, "legacy") as ours:
+            await ours.tools()
+        error = {"code": -32022, "message": "no handshakes", "data": {"supported": ["2026-07-28"]}}
+        await peer.send({"jsonrpc": "2.0", "id": initialize["id"], "error": error})
+        asked = await peer.receive()
+        assert asked["method"] == "server/discover"
+        await peer.answer(asked, {"supportedVersions": ["2026-07-28"], "capabilities": {}})
+        await opening
+        await late.close()
         await upstream.close()
 
 

@@ -206,7 +206,7 @@ class HubServer:
             self._ending = asyncio.get_running_loop().create_task(self._close())
 
     async def close(self) -> None:
-        """Send what waits, as far as the server reads; end it, free everything.  Idempotent, bounded in time."""
+        """Send what waits, as far as the server reads, and end it.  Idempotent, bounded in time."""
         self.finish()
         assert self._ending is not None
         await asyncio.shield(self._ending)

@@ -14,6 +14,7 @@ A client that gives up on one era and begins anew in the other is served in both
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -146,8 +147,8 @@ class MeetingTransport:
     def _begin(self, era: Era, message: Message | Batch) -> _Way:
         way = self._ways[era] = _Way()
         if era is Era.STATELESS:
-            said = read_envelope(message.params) if isinstance(message, Request) else None
-            looking = self._for_stateless(said if isinstance(said, Envelope) else _ASKING)
+            assert isinstance(message, Request)
+            looking = self._for_stateless(message)
         else:
             if isinstance(message, Request) and message.method == "initialize":
                 way.initialize = message
@@ -188,12 +189,13 @@ class MeetingTransport:
                 error = AnywireError(f"{self.name} was not asked any more: the client has shaken hands")
                 call_back(self.callbacks.on_failed, message.id, error)
 
-    async def _for_stateless(self, client: Envelope) -> Transport:
+    async def _for_stateless(self, first: Request) -> Transport:
+        said = read_envelope(first.params)
+        client = said if isinstance(said, Envelope) else _ASKING
         if await self._access.ask(client) is Era.STATELESS:
             return self._access.line()
-        return ModernClientTransport(
-            self._access.conversations(), self._upstream.held, self._upstream.limits, name=self.name
-        )
+        connect = self._access.conversations(client, first.method)
+        return ModernClientTransport(connect, self._upstream.held, self._upstream.limits, name=self.name)
 
     async def _take(self, way: _Way, transport: Transport) -> None:
         """Put a transport on the way, and send what has waited."""
@@ -266,7 +268,7 @@ class MeetingTransport:
     def _reconsider(self, way: _Way, initialize: Request, say: Callable[[], None]) -> None:
         """The server refuses to shake hands: `say` what it said, unless it is of the other era."""
         way.initialize = None
-        if self._upstream.era is not None:
+        if self._upstream.era is Era.HANDSHAKE:
             say()
             return
         refusing, way.transport, way.relating = way.transport, None, None
@@ -276,10 +278,10 @@ class MeetingTransport:
 
     async def _for_refused(self, way: _Way, refusing: Transport, say: Callable[[], None]) -> Transport:
         line = Opened(refusing)
-        try:
-            era = await ask_era(line, _ASKING, self._upstream.limits)
-        except AnywireError:
-            era = None
+        era = self._upstream.era  # another client may have found it out meanwhile
+        if era is None:
+            with contextlib.suppress(AnywireError):
+                era = await ask_era(line, _ASKING, self._upstream.limits)
         if era is not Era.STATELESS:
             del way.waiting[0]
             say()

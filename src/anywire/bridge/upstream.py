@@ -11,6 +11,7 @@ from anywire.bridge.access import OwnServer, SharedServer
 from anywire.bridge.era import Era, ask_era
 from anywire.bridge.held_connections import HeldConnections
 from anywire.bridge.hub import Hub
+from anywire.bridge.lanes import Lanes
 from anywire.bridge.meeting import MeetingTransport
 from anywire.bridge.mirroring import MirroringTransport
 from anywire.bridge.noise import writes_stdout
@@ -31,7 +32,8 @@ class Sharing(Enum):
 
     #: Nobody: each client says who it is, and a server might keep it.
     NOBODY = "nobody"
-    #: Requests that stand for themselves, each on an HTTP request of its own; a session has its own server.
+    #: Requests that stand for themselves, each on an HTTP request of its own: one server, or a few where it
+    #: shakes hands (`Lanes`).  A session has its own.
     STATELESS = "stateless"
     #: All clients.
     ALL = "all"
@@ -58,6 +60,7 @@ class Upstream:
         self.era = era
         self._sharing = sharing
         self._hub: Hub | None = None
+        self._lanes: Lanes | None = None
         self._asking = asyncio.Lock()
         self._asked: OwnServer | None = None
         #: The arguments that headers repeat, as far as lists of tools have told.
@@ -112,6 +115,13 @@ class Upstream:
             self._hub = Hub(self._make_shared, self.report, self.limits, idle_seconds=idle, name=self.name)
         return self._hub
 
+    @property
+    def lanes(self) -> Lanes | None:
+        """The servers for stateless requests, where it shakes hands; None: all share the one."""
+        if self._lanes is None and self._sharing is not Sharing.ALL:
+            self._lanes = Lanes(self._make_shared, self.report, self.limits, name=self.name)
+        return self._lanes
+
     async def ask(self, client: Envelope) -> Era:
         """Ask the server that is shared for its era, once for all who want to know.
 
@@ -140,6 +150,8 @@ class Upstream:
         await self.held.close()
         if self._hub is not None:
             await self._hub.close()
+        if self._lanes is not None:
+            await self._lanes.close()
         if self._asked is not None:
             await self._asked.close()
 

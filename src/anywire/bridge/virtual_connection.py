@@ -227,12 +227,13 @@ class CallConnection(VirtualConnection):
         if isinstance(step, WantsInput):
             if not self._asking:
                 self._asking = True
-                self._loop.call_soon(self._ask)
+                # What is asked at once may come in several pieces.
+                self._loop.call_later(self._limits.gather_seconds, self._ask)
             return
         super()._do(step)
 
     def _ask(self) -> None:
-        """Put what was asked in this turn of the loop to the client."""
+        """Put what was asked by now to the client."""
         self._asking = False
         if not self._call.wants_input:
             return
