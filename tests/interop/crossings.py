@@ -6,11 +6,17 @@ What no bridge can carry is named in `GAPS`.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+import functools
+import sys
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
+from anywire import Client, connect
 from anywire.protocol.translate.crossing import Direction
+from anywire.transport.control.child import ChildChannel
+from anywire.transport.control.sole import control_target
+from anywire.transport.process import Command
 from anywire.wire.framing import Framing
 from tests.interop.every_feature import Era
 from tests.interop.listening import anywire_listening
@@ -31,14 +37,15 @@ class End:
 
 #: Each wire, with the eras that it carries.
 ENDS = [
-    *(End(wire, "legacy") for wire in ("newline", "headers", "http", "sse")),
-    *(End(wire, "modern") for wire in ("newline", "headers", "http")),
+    *(End(wire, "legacy") for wire in ("newline", "headers", "http", "sse", "control")),
+    *(End(wire, "modern") for wire in ("newline", "headers", "http", "control")),
 ]
 FACES = {
     "newline": "stdio",
     "headers": "stdio+headers",
     "http": "http://127.0.0.1:0/mcp",
     "sse": "sse+http://127.0.0.1:0/sse",
+    "control": "control:features",
 }
 
 #: The steps that give something else than without a bridge, each with the feature that explains it: one
@@ -68,6 +75,9 @@ def gaps(client: End, server: End) -> dict[str, str]:
 @contextlib.contextmanager
 def server_at(end: End, script: str = "eras_server.py") -> Generator[list[str]]:
     """A server of one era over one wire: the words with which a bridge is told of it."""
+    if end.wire == "control":
+        yield ["control:features", "--", sys.executable, str(SCRIPTS / "control_server.py"), end.era]
+        return
     serve = anywire("serve", f"{SCRIPTS / script}:{end.era}")
     if end.wire in ("newline", "headers"):
         yield ["--target-framing", end.wire, "--", *serve]
@@ -77,11 +87,17 @@ def server_at(end: End, script: str = "eras_server.py") -> Generator[list[str]]:
 
 
 @contextlib.contextmanager
-def target_of(end: End, target: list[str]) -> Generator[tuple[Any, dict[str, Any]]]:
-    """What a client connects to over a wire, to speak through a bridge with what `target` names."""
+def target_of(end: End, target: list[str]) -> Generator[Callable[..., Client]]:
+    """What connects a client over a wire, to speak through a bridge with what `target` names."""
     command = anywire("bridge", FACES[end.wire], *target)
     if end.wire in ("newline", "headers"):
-        yield command, {"framing": Framing(end.wire)}
-        return
-    with anywire_listening(command) as url:
-        yield (f"sse+{url}" if end.wire == "sse" else url), {}
+        yield functools.partial(connect, command, framing=Framing(end.wire))
+    elif end.wire == "control":
+        yield functools.partial(_connect_as_host, tuple(command))
+    else:
+        with anywire_listening(command) as url:
+            yield functools.partial(connect, f"sse+{url}" if end.wire == "sse" else url)
+
+
+def _connect_as_host(command: tuple[str, ...], **options: Any) -> Client:
+    return connect(control_target("features", ChildChannel(Command(command))), **options)

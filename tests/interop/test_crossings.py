@@ -27,8 +27,8 @@ def alone(era: Era) -> dict[str, Any]:
 
 def across(client: End, server: End) -> dict[str, Any]:
     """The conversation through a bridge."""
-    with server_at(server) as named, target_of(client, named) as (target, how):
-        return asyncio.run(walk(lambda options: connect(target, **how, **options), client.era))
+    with server_at(server) as named, target_of(client, named) as reach:
+        return asyncio.run(walk(lambda options: reach(**options), client.era))
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])

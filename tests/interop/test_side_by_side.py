@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from anywire import connect
+from anywire import Client
 from tests.interop.crossings import End, server_at, target_of
 
 pytestmark = [pytest.mark.interop, pytest.mark.large]
@@ -19,10 +19,10 @@ AT_ONCE, TIMES = 8, 10
 ROUTES = [("newline", "newline"), ("newline", "http"), ("http", "newline")]
 
 
-async def naps(target: Any, how: dict[str, Any]) -> list[float]:
+async def naps(reach: Callable[..., Client]) -> list[float]:
     """How many seconds eight calls of a tenth of a second took, each time."""
     took: list[float] = []
-    async with asyncio.timeout(60), connect(target, era="legacy", **how) as client:
+    async with asyncio.timeout(60), reach(era="legacy") as client:
         await client.tools()
         for _ in range(TIMES):
             began = time.perf_counter()
@@ -38,8 +38,8 @@ def test_eight_calls_with_a_megabyte_each_end_within_a_quarter_of_a_second(face:
     """At best: the machine may have other things to do."""
     with (
         server_at(End(behind, "legacy"), "napping_server.py") as named,
-        target_of(End(face, "legacy"), named) as (target, how),
+        target_of(End(face, "legacy"), named) as reach,
     ):
-        took = asyncio.run(naps(target, how))
+        took = asyncio.run(naps(reach))
     print(f"{face} to {behind}: best {min(took) * 1e3:.0f} ms, median {statistics.median(took) * 1e3:.0f} ms")
     assert min(took) < 0.25
