@@ -15,7 +15,8 @@ from tests.interop.twins import bridged, direct, twin
 
 pytestmark = pytest.mark.interop
 
-CELLS = [(end.wire, end.era) for end in ENDS]
+# A control channel wraps each message; that its bytes stay is shown with the transport itself.
+CELLS = [(end.wire, end.era) for end in ENDS if end.wire != "control"]
 CELL_NAMES = ["-".join(cell) for cell in CELLS]
 SIDE_BY_SIDE, MEGABYTE = 8, 1 << 20
 #: What the bridge itself answers a client whose server is of the other era.

@@ -418,7 +418,7 @@ async def bridge_to_their_streams() -> Any:
     async with (
         create_client_server_memory_streams() as (near, far),
         background(low.run(*far, low.create_initialization_options())),
-        background(Relay(face, from_streams(*near), print).run()),
+        background(Relay(face, lambda: from_streams(*near), print).run()),
         session_over(client) as session,
     ):
         await session.initialize()
