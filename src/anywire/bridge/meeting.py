@@ -77,6 +77,8 @@ class MeetingTransport:
         self._access = access
         self._ways: dict[Era, _Way] = {}
         self._opening: dict[Era, asyncio.Task[None]] = {}
+        # Which of the ways know to what a message belongs: seen once, since it is asked for each message.
+        self._relating: tuple[Relating, ...] = ()
         self._holds: set[str] = set()
         self._reason: AnywireError | None = None
         self._lost = False
@@ -99,9 +101,9 @@ class MeetingTransport:
     @property
     def related(self) -> bytes | None:
         """The raw id of the client's request that the message being handed over is about; None: not known."""
-        for way in self._ways.values():
-            if isinstance(way.transport, Relating) and way.transport.related is not None:
-                return way.transport.related
+        for way in self._relating:
+            if way.related is not None:
+                return way.related
         return None
 
     async def start(self) -> None:
@@ -203,6 +205,8 @@ class MeetingTransport:
         self._share_pressure(transport)
         await transport.start()
         way.transport = transport
+        known = [each.transport for each in self._ways.values()]
+        self._relating = tuple(each for each in known if isinstance(each, Relating))
         waiting, way.waiting = way.waiting, []
         for message, related in waiting:
             if not transport.closed:
