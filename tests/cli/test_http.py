@@ -250,7 +250,7 @@ def test_an_address_that_is_in_use_is_one_sentence() -> None:
 
 def test_an_address_that_others_can_reach_is_warned_of(serving: Listening) -> None:
     """On loopback there is nothing to say."""
-    with listening("serve", WORKSHOP, "--http", "0.0.0.0:0") as command:
+    with listening("serve", WORKSHOP, "--http", "0.0.0.0:0", "--allow-unauthenticated") as command:
         assert re.fullmatch(r"http://0\.0\.0\.0:\d+/mcp", command.url)
         _, told = command.end()
 

@@ -31,9 +31,9 @@ def children() -> list[int]:
 
 @contextmanager
 def calling(tool: str, url: str, expected: str) -> Generator[subprocess.Popen[bytes]]:
-    """A call that never ends, begun."""
+    """A call that never ends, begun in a session of its own."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "anywire", "call", tool, url],
+        [sys.executable, "-m", "anywire", "call", tool, "--era", "legacy", url],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -54,8 +54,8 @@ def calling(tool: str, url: str, expected: str) -> Generator[subprocess.Popen[by
 def test_a_server_on_stdio_is_offered_over_http(face: str) -> None:
     """The client commands see the server as it is."""
     with watch(), listening("bridge", face, *TOOLBOX) as bridge:
-        listed = anywire("list", "--json", bridge.url)
-        called = anywire("call", "steps", bridge.url)
+        listed = anywire("list", "--json", "--era", "legacy", bridge.url)
+        called = anywire("call", "steps", "--era", "legacy", bridge.url)
         code, told = bridge.end()
 
     assert [tool["name"] for tool in json.loads(listed.out)["tools"]][:2] == ["show", "fail"]
@@ -82,6 +82,18 @@ def test_each_session_has_a_server_of_its_own_which_ends_with_it() -> None:
             assert first.wait(timeout=WITHIN) == 143
         assert wait_until(lambda: children() == [], within=WITHIN)
         assert bridge.end()[0] == 143
+
+
+def test_requests_that_belong_to_no_session_share_a_server() -> None:
+    """It is one that shakes hands, and stateless clients come one after the other."""
+    with watch(), listening("bridge", "http://127.0.0.1:0/mcp", *TOOLBOX) as bridge:
+        for _ in range(3):
+            called = anywire("call", "steps", "--era", "modern", bridge.url)
+            assert (called.code, called.out) == (0, "done\n")
+            assert "progress 1/2: first" in called.err
+        _, told = bridge.end()
+
+    assert told.count("the toolbox is open\n") == 1
 
 
 def test_a_server_that_crashes_costs_its_own_session_only() -> None:

@@ -116,7 +116,7 @@ class Workshop:
         output = self.folder / f"output-{len(self._running)}"
         with output.open("wb") as file:
             process = subprocess.Popen(
-                ["bash", "-c", f"exec {self._here(line)}"],
+                ["bash", "-c", self._here(line)],
                 cwd=self.folder,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,

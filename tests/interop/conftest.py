@@ -40,6 +40,11 @@ else:
         return obtain(lambda: peers.python_peer(peers.FASTMCP))
 
     @pytest.fixture(scope="session")
+    def claude_sdk_python() -> Path:
+        """The interpreter of an environment with the Claude Agent SDK."""
+        return obtain(lambda: peers.python_peer(peers.CLAUDE_CODE))
+
+    @pytest.fixture(scope="session")
     def claude_code() -> Path:
         """The command-line program of Claude Code."""
         return obtain(peers.claude_code)

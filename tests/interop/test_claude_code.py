@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.interop.agent import json_lines, noted, surroundings
 from tests.interop.listening import anywire_listening, free_port, listening
 from tests.interop.peers import SCRIPTS
 from tests.interop.processes import anywire, run, watch
@@ -79,27 +80,6 @@ def take_turn(program: Path, wire: Wire, folder: Path) -> Turn:
     return Turn(json_lines(done.stdout), sent, noted(folder / "tally"), noted(log))
 
 
-def surroundings(home: Path, port: int) -> dict[str, str]:
-    """An environment in which the program finds the model and nothing else."""
-    here = f"http://127.0.0.1:{port}"
-    return {
-        "PATH": "/usr/local/bin:/usr/bin:/bin",
-        "HOME": str(home),
-        "CLAUDE_CONFIG_DIR": str(home / "config"),
-        "ANTHROPIC_BASE_URL": here,
-        "ANTHROPIC_API_KEY": "none",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_ERROR_REPORTING": "1",
-        "DISABLE_TELEMETRY": "1",
-        # Else the tools of servers hide behind one that searches for them.
-        "ENABLE_TOOL_SEARCH": "false",
-        "HTTP_PROXY": here,
-        "HTTPS_PROXY": here,
-        "NO_PROXY": "127.0.0.1",
-    }
-
-
 @contextlib.contextmanager
 def served(wire: Wire, folder: Path) -> Generator[dict[str, Any]]:
     """The server behind a tap, as an entry of the program's configuration."""
@@ -128,16 +108,6 @@ def messages(written: bytes) -> list[dict[str, Any]]:
         found += [json.loads(rest[:size])] if size else []
         written = rest[size:]
     return found
-
-
-def noted(path: Path) -> list[dict[str, Any]]:
-    """What a script wrote down, if it did."""
-    return json_lines(path.read_bytes()) if path.exists() else []
-
-
-def json_lines(written: bytes) -> list[dict[str, Any]]:
-    """Each line as an object."""
-    return [json.loads(line) for line in written.split(b"\n") if line]
 
 
 @pytest.fixture(scope="module", params=["stdio", "http", "sse"])

@@ -6,7 +6,7 @@ import pytest
 
 from anywire.errors import ConfigError, ProcessExited
 from anywire.transport.command import Command, why_not_started
-from anywire.transport.redact import show_command_line, show_url
+from anywire.transport.redact import show_command_line, show_url, without_values
 
 SECRET = "hunter2"
 
@@ -65,3 +65,21 @@ def test_a_target_of_a_wrong_type_is_not_shown() -> None:
     with pytest.raises(ConfigError) as refused:
         connect(["srv", "--api-key", SECRET, 5])  # type: ignore[list-item]
     assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "shown"),
+    [
+        (b"no s3cret here", ["Bearer s3cret"], b"no *** here"),
+        (b"twice Bearer s3cret, s3cret", ["Bearer s3cret"], b"twice ***, ***"),
+        ("zoë-zoë is here".encode(), ["zoë-zoë"], b"*** is here"),
+        (b"you have s3cret-1 and s3cret-2", ["a=s3cret-1; b=s3cret-2"], b"you have *** and ***"),
+        (b"s3cret-and-more", ["s3cret", "s3cret-and-more"], b"***"),
+        (b"1 is no secret", ["1", ""], b"1 is no secret"),
+    ],
+)
+def test_a_text_of_somebody_else_does_not_repeat_a_header(
+    text: bytes, values: list[str], shown: bytes
+) -> None:
+    """Nor what stands behind the scheme in it; what is very short would be found anywhere."""
+    assert without_values(text, values) == shown

@@ -12,6 +12,7 @@ from anywire.errors import (
     DeadlineExceeded,
     HttpStatusError,
     LimitExceeded,
+    LocalProtocolError,
     ProcessExited,
     ProtocolError,
     SpawnFailed,
@@ -47,6 +48,7 @@ def _how(error: AnywireError | None) -> str:
         case DeadlineExceeded():
             return "did not answer in time"
         case LimitExceeded() | ProtocolError():
-            return "gave an answer that cannot be used"
+            is_ours = isinstance(error, LocalProtocolError)
+            return "was not asked" if is_ours else "gave an answer that cannot be used"
         case _:
             return "was lost"

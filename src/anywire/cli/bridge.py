@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from anywire.cli.headers import add_header_options
+from anywire.cli.headers import add_forward_option, add_header_options, forwarding_of
 from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
-from anywire.cli.serving import add_guard_options, add_limit_options, listen
+from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anywire.cli.children import Children
     from anywire.protocol.http.guard import Guard
     from anywire.transport.contract import Transport
+    from anywire.transport.forwarding import Forwarding
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
     from anywire.wire.limits import Limits
@@ -30,6 +31,7 @@ _EPILOG = """examples:
   anywire bridge stdio --env API_KEY --cwd ../project -- python server.py
   anywire bridge http://127.0.0.1:8000/mcp -- npx -y some-server
   anywire bridge stdio https://host.example/mcp --header 'Authorization: Bearer ${TOKEN}'
+  anywire bridge http://127.0.0.1:8000/mcp --forward-header Authorization https://host.example/mcp
 """
 
 
@@ -73,6 +75,7 @@ def add_parser(commands: Commands) -> Parser:
     )
     add_child_options(parser, with_framing=False)
     add_header_options(parser)
+    add_forward_option(parser)
     add_guard_options(parser)
     parser.add_argument(
         "--max-sessions",
@@ -102,9 +105,11 @@ def run(options: argparse.Namespace) -> int:
     face, children = read_face(options.face), Children()
     if not isinstance(face, HttpAddress):
         _refuse_session_options(options)
-    make_target = _target_maker(options, children)
+        refuse_guard_options(options)
+    forwarding = forwarding_of(options, over_http=isinstance(face, HttpAddress))
+    make_target = _target_maker(options, children, forwarding)
     if isinstance(face, HttpAddress):
-        return _offer_http(options, face, make_target, children)
+        return _offer_http(options, face, make_target, children, forwarding)
     return _offer_stdio(options, face, make_target, children)
 
 
@@ -134,7 +139,11 @@ def _offer_stdio(
 
 
 def _offer_http(
-    options: argparse.Namespace, face: HttpAddress, make_target: Callable[[], Transport], children: Children
+    options: argparse.Namespace,
+    face: HttpAddress,
+    make_target: Callable[[], Transport],
+    children: Children,
+    forwarding: Forwarding | None,
 ) -> int:
     from anywire.bridge.era import era_of
     from anywire.bridge.http_face import HttpFace
@@ -162,7 +171,10 @@ def _offer_http(
             limits=limits,
         )
 
-    return listen(options, face, make, close=lambda: children.hurried(relays.close()), limits=limits)
+    def close() -> Awaitable[None]:
+        return children.hurried(relays.close())
+
+    return listen(options, face, make, close=close, limits=limits, forwarding=forwarding)
 
 
 def _limits_of(options: argparse.Namespace) -> Limits:
@@ -180,7 +192,9 @@ def _refuse_session_options(options: argparse.Namespace) -> None:
             raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
 
 
-def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:
+def _target_maker(
+    options: argparse.Namespace, children: Children, forwarding: Forwarding | None
+) -> Callable[[], Transport]:
     """Return what makes a transport to the target: a command behind '--', or a URL."""
     import os
 
@@ -205,7 +219,9 @@ def _target_maker(options: argparse.Namespace, children: Children) -> Callable[[
 
     url, headers = options.target, headers_of(options)
     http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now
-    return lambda: http_transport(url, headers, None, DEFAULT_LIMITS)
+    if forwarding is None:
+        return lambda: http_transport(url, headers, None, DEFAULT_LIMITS)
+    return lambda: http_transport(url, headers, forwarding.hook(), DEFAULT_LIMITS)
 
 
 def _pass_on(line: bytes) -> None:

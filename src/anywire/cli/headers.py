@@ -1,7 +1,8 @@
-"""HTTP headers from the command line: `--header`, `--header-file`, `${VARIABLE}` in either.
+"""HTTP headers from the command line: those that are given, and the names of those that are forwarded.
 
-A secret belongs into the environment or a file: the words of a command are there for every user of
-the machine to see.  Nothing that is read here is printed, logged or put into an error.
+A secret belongs into the environment (`${VARIABLE}` in a value) or a file: the words of a command are
+there for every user of the machine to see.  Nothing that is read here is printed, logged or put into an
+error.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ import argparse
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anywire.errors import ConfigError
 
-__all__ = ("add_header_options", "headers_of")
+if TYPE_CHECKING:
+    from anywire.transport.forwarding import Forwarding
+
+__all__ = ("add_forward_option", "add_header_options", "forwarding_of", "headers_of")
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -36,6 +41,41 @@ def add_header_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_forward_option(parser: argparse.ArgumentParser) -> None:
+    """Add what says which headers of a client's requests go on to the URL."""
+    parser.add_argument(
+        "--forward-header",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a header of the client's requests over HTTP that goes on with them to the URL, "
+        "such as --forward-header Authorization; may be repeated",
+    )
+
+
+def forwarding_of(options: argparse.Namespace, *, over_http: bool) -> Forwarding | None:
+    """Return what forwards the headers that the options name, None where none is named.
+
+    `over_http` says that there are requests to take them from.  Raises `ConfigError`.
+    """
+    names: list[str] = options.forward_header
+    if not names:
+        return None
+    from anywire.protocol.http.forwarded import is_forwardable
+    from anywire.transport.forwarding import Forwarding
+
+    if not over_http or options.command:
+        raise ConfigError("--forward-header is for a face over HTTP and a URL that is called")
+    for name in names:
+        if not _NAME.fullmatch(name) or name == "*":  # which is a name, and would be taken for all of them
+            raise ConfigError("--forward-header takes the name of a header, such as Authorization")
+        if not is_forwardable(name):
+            raise ConfigError(f"--forward-header {name}: that belongs to one connection or one message")
+    if options.token_env is not None and "authorization" in map(str.lower, names):
+        raise ConfigError("--forward-header Authorization would send the token of --token-env to the URL")
+    return Forwarding(names)
+
+
 def headers_of(options: argparse.Namespace) -> dict[str, str]:
     """Return the headers that the options name.  Raises `ConfigError`, without showing any value."""
     lines = [(f"--header {number}", line) for number, line in enumerate(options.header, 1)]
@@ -56,6 +96,10 @@ def headers_of(options: argparse.Namespace) -> dict[str, str]:
         if line.strip() and not line.lstrip().startswith("#"):
             name, value = _read(where, line)
             headers[name] = value
+    given = {name.lower() for name in headers}
+    for name in getattr(options, "forward_header", ()):
+        if name.lower() in given:
+            raise ConfigError(f"{name} is given, and forwarded as well; name it once")
     return headers
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from anywire.cli.parser import Commands, Parser
-from anywire.cli.serving import add_guard_options, add_limit_options, listen
+from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _EPILOG = """examples:
   anywire serve ./server.py:server
   anywire serve ./server.py:server --http 127.0.0.1:8000
   anywire serve ./server.py:server --sse 127.0.0.1:8000
+  anywire serve ./server.py:server --http 0.0.0.0:8000 --token-env MCP_TOKEN
 """
 
 
@@ -74,6 +75,7 @@ def run(options: argparse.Namespace) -> int:
     if options.http is None and options.sse is None:
         if options.path is not None:
             raise ConfigError("--path is for --http and --sse; stdio has none")
+        refuse_guard_options(options)
         claim_stdio()
         load_server(options.target).run()
         return 0

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress
+    from anywire.protocol.http.bearer import Bearer
     from anywire.protocol.http.guard import Guard
+    from anywire.transport.forwarding import Forwarding
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
 
-__all__ = ("add_guard_options", "add_limit_options", "listen")
+__all__ = ("add_guard_options", "add_limit_options", "listen", "refuse_guard_options")
 
 # What may stand in the path of a URL as it is.
 _PLAIN = "/:@!$&'()*+,;=~"
 
 
 def add_guard_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says which hosts and origins are let in."""
+    """Add what says which hosts and origins are let in, and whether they must bring a token."""
     parser.add_argument(
         "--allow-host",
         action="append",
@@ -39,6 +44,64 @@ def add_guard_options(parser: argparse.ArgumentParser) -> None:
         help="a web page's origin that may use the HTTP address, "
         "such as --allow-origin https://app.example; may be repeated",
     )
+    parser.add_argument(
+        "--token-env",
+        metavar="NAME",
+        help="the variable with the bearer token that every request to the HTTP address must bring, "
+        "such as --token-env MCP_TOKEN",
+    )
+    parser.add_argument(
+        "--allow-unauthenticated",
+        action="store_true",
+        help="let other machines in without asking who they are, "
+        "for example: --allow-unauthenticated behind a proxy that asks",
+    )
+
+
+def refuse_guard_options(options: argparse.Namespace) -> None:
+    """Refuse what says who is let in where there is no HTTP.  Raises `ConfigError`."""
+    for name, is_given in (
+        ("--token-env", options.token_env is not None),
+        ("--allow-unauthenticated", options.allow_unauthenticated),
+    ):
+        if is_given:
+            raise ConfigError(f"{name} is for an HTTP address; over stdio there is nobody to ask")
+
+
+def _bearer(options: argparse.Namespace) -> Bearer | None:
+    """Return the token that is asked for, None where nobody is.  Raises `ConfigError`."""
+    from anywire.protocol.http.bearer import Bearer
+
+    name = options.token_env
+    if name is None:
+        return None
+    if options.allow_unauthenticated:
+        raise ConfigError("--token-env asks who clients are, and --allow-unauthenticated does not; give one")
+    if name not in os.environ:  # whose name is not shown: it may be the token itself, by mistake
+        raise ConfigError("--token-env takes the name of a variable, and there is none of that name")
+    try:
+        return Bearer.of(os.environ[name])
+    except ConfigError as error:
+        raise ConfigError(f"--token-env {name}: {error}") from None
+
+
+def _guard(options: argparse.Namespace, host: str, bound: str, bearer: Bearer | None) -> Guard:
+    """Return who is let in at an address; `bound` is that of the socket, whatever the name of the host says.
+
+    Raises `ConfigError` where other machines would be let in without a token and that was not wanted.
+    """
+    from anywire.cli.doorkeeper import Doorkeeper
+    from anywire.protocol.http.guard import is_loopback
+
+    hosts, origins = list(options.allow_host), options.allow_origin
+    if is_loopback(bound):
+        hosts.append(host)
+    elif bearer is None and not options.allow_unauthenticated:
+        raise ConfigError(
+            f"{bound} can be reached from other machines: name the variable with a token that they must "
+            "bring (--token-env NAME), or say that anybody may come (--allow-unauthenticated)"
+        )
+    return Doorkeeper.for_bind(bound, hosts=hosts, origins=origins, bearer=bearer)
 
 
 def add_limit_options(parser: argparse.ArgumentParser) -> None:
@@ -65,49 +128,62 @@ def listen(
     *,
     close: Callable[[], Awaitable[None]],
     limits: Limits = DEFAULT_LIMITS,
+    forwarding: Forwarding | None = None,
 ) -> int:
     """Serve an HTTP address until a signal ends it; return the exit code.
 
     `make_listener` makes what answers there; `close` is called at the end, after that has closed.
+    `forwarding` takes headers of the requests along.  Raises `ConfigError` for an address that must not be
+    offered as the options have it.
     """
-    from urllib.parse import quote
-
-    from anywire.cli.doorkeeper import Doorkeeper
-    from anywire.cli.failure import write_stderr
-    from anywire.protocol.http.guard import is_loopback
     from anywire.transport.asgi_host import AsgiHost, bind
     from anywire.transport.run_process import run_process
 
     changes = {} if options.body_limit is None else {"body_bytes": options.body_limit}
     limits = limits.replace(**changes)
+    bearer = _bearer(options)
 
     async def serve() -> None:
-        guard = Doorkeeper.for_bind(address.host, hosts=options.allow_host, origins=options.allow_origin)
-        listener = make_listener(guard, limits)
+        with bind(address.host, address.port) as opened:
+            bound, port = opened.getsockname()[:2]
+            listener = make_listener(_guard(options, address.host, bound, bearer), limits)
 
-        async def close_both() -> None:
-            await listener.close()
-            await close()
+            async def close_both() -> None:
+                await listener.close()
+                await close()
 
-        served = AsgiHost(listener, close_both, limits)
-        opened = bind(address.host, address.port)
-        host = f"[{address.host}]" if ":" in address.host else address.host
-        where = f"http://{host}:{opened.getsockname()[1]}{quote(address.path, safe=_PLAIN)}"
-        said = f"anywire: listening on {where}\n"
-        if not is_loopback(address.host):
-            said += (
-                "anywire: this address can be reached from other machines, and nobody is asked who they are\n"
-            )
-        write_stderr(said.encode())
-        await served.serve(opened)
+            app = listener if forwarding is None else forwarding.taking(listener)
+            served = AsgiHost(app, close_both, limits)
+            _announce(address, bound, port, asks=bearer is not None)
+            await served.serve(opened)
 
+    with _telling_what_is_logged():
+        run_process(serve, limits)
+    return 0
+
+
+def _announce(address: HttpAddress, bound: str, port: int, *, asks: bool) -> None:
+    """Say where clients are served, and that anybody is where that is so."""
+    from urllib.parse import quote
+
+    from anywire.cli.failure import write_stderr
+    from anywire.protocol.http.guard import is_loopback
+
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    said = f"anywire: listening on http://{host}:{port}{quote(address.path, safe=_PLAIN)}\n"
+    if not asks and not is_loopback(bound):
+        said += "anywire: this address can be reached from other machines, and nobody is asked who they are\n"
+    write_stderr(said.encode())
+
+
+@contextmanager
+def _telling_what_is_logged() -> Generator[None]:
     log, handler = logging.getLogger("anywire"), _Log(logging.WARNING)
     log.addHandler(handler)
     try:
-        run_process(serve, limits)
+        yield
     finally:
         log.removeHandler(handler)
-    return 0
 
 
 class _Log(logging.Handler):

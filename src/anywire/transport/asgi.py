@@ -165,6 +165,8 @@ class Wire:
     async def reject(self, verdict: Reject) -> None:
         """Answer with an error."""
         headers = [(b"allow", verdict.allow.encode())] if verdict.allow else []
+        if verdict.challenge is not None:
+            headers.append((b"www-authenticate", verdict.challenge.encode()))
         await self.respond_json(encode(verdict.error), verdict.status, headers)
 
     async def respond(self, status: int, headers: Headers | None = None) -> None:

@@ -18,6 +18,7 @@ from anywire.protocol.http.server import (
     OpenStream,
     ReadBody,
     Reject,
+    check_bearer,
     held,
     id_in_flight,
     naming,
@@ -81,7 +82,8 @@ class HttpAnswer(StreamWire):
             head = head_from(scope["method"], headers.items())
             if self.share(head, guard, _METHODS):
                 return self.respond(204)
-        verdict = self._listener.check(scope["method"], headers)
+        refused = None if guard.bearer is None else check_bearer(text_of(headers, b"authorization"), guard)
+        verdict = refused or self._listener.check(scope["method"], headers)
         if isinstance(verdict, ReadBody):
             return self._post(verdict, headers)
         return self._without_body(verdict)

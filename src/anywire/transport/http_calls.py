@@ -11,7 +11,8 @@ import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
+from contextvars import ContextVar
+from types import MappingProxyType, TracebackType
 from typing import Final, TypeAlias
 
 import msgspec
@@ -37,7 +38,7 @@ from anywire.protocol.http.media import media_type
 from anywire.transport.deadline import bounded
 from anywire.transport.gate import Gate
 from anywire.transport.http_exchange import Exchange, HttpResponse
-from anywire.transport.redact import without_secrets
+from anywire.transport.redact import without_secrets, without_values
 from anywire.wire.limits import Limits
 
 __all__ = ("SHOWN_BYTES", "HttpCalls", "HttpSession", "TokenHook")
@@ -50,6 +51,8 @@ TokenHook: TypeAlias = Callable[[], Awaitable[Mapping[str, str]]]
 #: How much of a body that cannot be used is shown.
 SHOWN_BYTES: Final = 300
 _SHOWN_SECONDS: Final = 2.0
+#: What the hook gave for the request that the current task has made.
+_given: ContextVar[Mapping[str, str]] = ContextVar("anywire.http.given", default=MappingProxyType({}))
 
 
 class HttpSession(msgspec.Struct, frozen=True, eq=False):
@@ -138,6 +141,7 @@ class HttpCalls:
         if usual and self._usual is not None and self._usual[0] is session:
             return self._usual[1]
         given: Mapping[str, str] = {} if self.hook is None else await self._ask_hook(self.hook)
+        _given.set(given)
         protocol = request_headers(
             purpose, session_id=session.id, revision=session.revision, last_event_id=last_event_id
         )
@@ -197,15 +201,25 @@ class HttpCalls:
             chunks.append(chunk)
         return b"".join(chunks)
 
+    def shown(self, body: bytes) -> bytes:
+        """Return so much of a body as is shown in errors, without the values of headers that it repeats."""
+        values = (*self.headers.values(), *_given.get().values())
+        return without_values(body[: self._looked_at()], values)[:SHOWN_BYTES]
+
+    def _looked_at(self) -> int:
+        """Return how much of a body is looked at, so that no value is cut where what is shown ends."""
+        values = (*self.headers.values(), *_given.get().values())
+        return SHOWN_BYTES + max((len(value.encode("utf-8", "replace")) for value in values), default=0)
+
     async def status_error(self, response: HttpResponse) -> HttpStatusError:
         """Return the error for a response that cannot be used, with the first bytes of its body."""
-        start = b""
+        start, enough = b"", self._looked_at()
         with contextlib.suppress(TransportError, TimeoutError):  # what is known is worth more than the rest
             async with asyncio.timeout(_SHOWN_SECONDS):
-                while len(start) < SHOWN_BYTES and (chunk := await response.read()):
+                while len(start) < enough and (chunk := await response.read()):
                     start += chunk
         content = media_type(response.headers.get("content-type"))
-        return HttpStatusError(self.name, response.status, content, start[:SHOWN_BYTES])
+        return HttpStatusError(self.name, response.status, content, self.shown(start))
 
 
 class _Call:

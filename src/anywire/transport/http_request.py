@@ -25,7 +25,7 @@ from anywire.protocol.http.media import JSON, media_type
 from anywire.protocol.http.reconnect import Reconnect
 from anywire.transport.contract import ignore
 from anywire.transport.deadline import bounded
-from anywire.transport.http_calls import SHOWN_BYTES, HttpCalls, HttpSession
+from anywire.transport.http_calls import HttpCalls, HttpSession
 from anywire.transport.http_exchange import HttpResponse
 from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import EventStreamDecoder, ServerEvent
@@ -266,7 +266,9 @@ class Asker:
         if all(expected.is_named_by(item) for item in items):
             expected(message)
         if not expected.complete:
-            expected.refusal = HttpStatusError(self._calls.name, response.status, content, body[:SHOWN_BYTES])
+            expected.refusal = HttpStatusError(
+                self._calls.name, response.status, content, self._calls.shown(body)
+            )
         return expected.complete
 
     async def _read_failure(self, response: HttpResponse, expected: Expected, *, alone: bool = False) -> None:
@@ -282,14 +284,14 @@ class Asker:
         message = decode(body, self._limits)
         nameless = isinstance(message, ErrorResponse) and (message.id is None or message.id == NULL_ID)
         if not isinstance(message, ErrorResponse) or (nameless and not (alone and response.status < 500)):
-            raise HttpStatusError(self._calls.name, response.status, content, body[:SHOWN_BYTES])
+            raise HttpStatusError(self._calls.name, response.status, content, self._calls.shown(body))
         expected(message)
         if not expected.complete:
-            raise HttpStatusError(self._calls.name, response.status, content, body[:SHOWN_BYTES])
+            raise HttpStatusError(self._calls.name, response.status, content, self._calls.shown(body))
 
     def _unusable(self, response: HttpResponse, body: bytes, reason: str) -> str:
         content = media_type(response.headers.get("content-type"))
-        shown = body[:SHOWN_BYTES].decode("utf-8", "backslashreplace")
+        shown = self._calls.shown(body).decode("utf-8", "backslashreplace")
         return (
             f"{self._calls.name}: the answer (HTTP {response.status}, {content}) cannot be used: "
             f"{reason}: {shown!r}"

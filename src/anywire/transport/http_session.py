@@ -14,6 +14,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Iterable
+from contextvars import Context, copy_context
 from typing import Final, TypeAlias
 
 import msgspec
@@ -79,7 +80,7 @@ class HttpServerTransport:
         self._closed = False
         self._over = False  # on_close has been called
         self._end: asyncio.Event | None = None
-        self._early: list[tuple[Message | Batch, OutgoingStream | None]] | None = []
+        self._early: list[tuple[Context, Message | Batch, OutgoingStream | None]] | None = []
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -103,8 +104,8 @@ class HttpServerTransport:
     async def start(self) -> None:
         """Receive what has come in meanwhile, and go on receiving."""
         early, self._early = self._early or [], None
-        for message, stream in early:
-            self._hand_on(message, stream)
+        for context, message, stream in early:  # each as its own request, not as that of the first
+            context.run(self._hand_on, message, stream)
 
     # In.
 
@@ -150,7 +151,7 @@ class HttpServerTransport:
     def deliver(self, message: Message | Batch, stream: OutgoingStream | None) -> None:
         """Hand a POSTed message on, with the stream for its replies; None where none are due."""
         if self._early is not None:
-            self._early.append((message, stream))
+            self._early.append((copy_context(), message, stream))
         else:
             self._hand_on(message, stream)
 

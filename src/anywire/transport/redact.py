@@ -8,15 +8,26 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-__all__ = ("HIDDEN", "show_command_line", "show_url", "show_word", "show_words", "without_secrets")
+__all__ = (
+    "HIDDEN",
+    "show_command_line",
+    "show_url",
+    "show_word",
+    "show_words",
+    "without_secrets",
+    "without_values",
+)
 
 #: What stands in the place of a secret.
 HIDDEN: Final = "***"
 
+#: How long a value must be to be looked for in a text.
+_LEAST: Final = 6
+_JOINED: Final = re.compile(r"[,;]\s*")
 _TELLTALE: Final = r"key|token|secret|passw|passphrase|pwd|auth|credential|cookie|bearer"
 _SPEAKS_OF_A_SECRET: Final = re.compile(_TELLTALE, re.IGNORECASE)
 _OPTION: Final = re.compile(r"--?[A-Za-z][\w.-]*")
@@ -95,6 +106,26 @@ def without_secrets(url: str) -> str:
         return "a URL that cannot be read"
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}" + ("?…" if parts.query else "")
+
+
+def without_values(text: bytes, values: Iterable[str]) -> bytes:
+    """Return a text of somebody else's in which none of these header values is repeated.
+
+    Neither is what a value consists of: what stands behind a scheme (`Bearer …`), each of several that are
+    joined, the value of a cookie.  What is very short is no secret, and would be found anywhere.
+    """
+    parts = {part for value in values for part in _parts(value) if len(part) >= _LEAST}
+    for part in sorted(parts, key=len, reverse=True):  # what a shorter one leaves of a longer one would show
+        text = text.replace(part.encode("utf-8", "surrogateescape"), HIDDEN.encode())
+    return text
+
+
+def _parts(value: str) -> Iterator[str]:
+    yield value
+    for piece in _JOINED.split(value):
+        yield piece
+        yield piece.rpartition(" ")[2]
+        yield piece.partition("=")[2]
 
 
 def _speaks(name: str) -> bool:

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from typing import Final
 
 from anywire.errors import AnywireError, TransportBroken, TransportClosed
@@ -25,7 +26,14 @@ from anywire.protocol.http.old_sse import (
     endpoint_of,
     read_old_post,
 )
-from anywire.protocol.http.server import Reject, held, not_serving, too_many_sessions, unknown_session
+from anywire.protocol.http.server import (
+    Reject,
+    check_bearer,
+    held,
+    not_serving,
+    too_many_sessions,
+    unknown_session,
+)
 from anywire.transport.asgi import (
     ClientGone,
     Intake,
@@ -67,7 +75,7 @@ class SseServerTransport:
         self.on_room: Callable[[], None] = lambda: self.release_reading(_CLIENT_FULL)
         self._limits = limits
         self._unanswered: set[bytes] = set()
-        self._early: list[Message | Batch] | None = []
+        self._early: list[tuple[Context, Message | Batch]] | None = []
         self._closed = False
         self._over = asyncio.Event()  # on_close has been called
 
@@ -79,14 +87,14 @@ class SseServerTransport:
     async def start(self) -> None:
         """Receive what was POSTed meanwhile, and go on receiving."""
         early, self._early = self._early or [], None
-        for message in early:
-            call_back(self.callbacks.on_message, message)
+        for context, message in early:  # each as its own request, not as that of the stream
+            context.run(call_back, self.callbacks.on_message, message)
 
     def deliver(self, message: Message | Batch) -> None:
         """Hand on what was POSTed."""
         self._unanswered.update(map(id_key, request_ids(message)))
         if self._early is not None:
-            self._early.append(message)
+            self._early.append((copy_context(), message))
         else:
             call_back(self.callbacks.on_message, message)
         self._unanswered.difference_update(cancelled_keys(message))
@@ -192,7 +200,8 @@ class SseListener:
             await wire.respond(204)
             return
         query = scope.get("query_string", b"").decode("latin-1")
-        verdict = check_old_head(head, query, self._guard, is_messages=is_messages)
+        refused = check_bearer(head.headers.get("authorization"), self._guard)
+        verdict = refused or check_old_head(head, query, self._guard, is_messages=is_messages)
         match verdict:
             case Reject():
                 await wire.reject(verdict)

@@ -130,7 +130,7 @@ class StreamTransport:
 
     def _hand_on(self, frames: list[bytes | Fault]) -> list[bytes | Fault]:
         """Hand messages on; return those that have to wait for the next turn."""
-        outbox, callbacks, limits = self._outbox, self.callbacks, self._limits
+        outbox, callbacks = self._outbox, self.callbacks
         assert outbox is not None, "bytes came in before start()"
         rest: list[bytes | Fault] = []
         outbox.hold()
@@ -140,13 +140,20 @@ class StreamTransport:
             if self._turn is not None and (index == self._turn or self._is_held()):
                 rest = frames[index:]
                 break
-            message = frame if isinstance(frame, Fault) else decode(frame, limits)
-            if isinstance(message, Fault):
-                call_back(callbacks.on_error, message)
+            if isinstance(frame, Fault):
+                call_back(callbacks.on_error, frame)
             else:
-                call_back(callbacks.on_message, message)
+                self.take_frame(frame)
         outbox.release()
         return rest
+
+    def take_frame(self, frame: bytes) -> None:
+        """Hand on what a frame holds: a message, for all wires but those that wrap theirs."""
+        message = decode(frame, self._limits)
+        if isinstance(message, Fault):
+            call_back(self.callbacks.on_error, message)
+        else:
+            call_back(self.callbacks.on_message, message)
 
     def _is_held(self) -> bool:
         """Whether reading is held for a reason other than that messages wait to be handed on."""

@@ -1,8 +1,8 @@
-"""A model on HTTP that knows one move: `fake_model.py PORT LOG TOOL ARGUMENTS`.
+"""A model on HTTP that knows its moves: `fake_model.py PORT LOG TOOL ARGUMENTS [TOOL ARGUMENTS]...`.
 
-It speaks the Messages API as far as a coding agent needs it. Asked with TOOL on offer it calls it with
-ARGUMENTS, which are JSON; asked with a tool's result it is content and ends the turn. Each request is a
-JSON line in LOG. Whoever takes it for a proxy to somewhere else is written down and refused.
+It speaks the Messages API as far as a coding agent needs it. Asked with the next TOOL on offer it calls it
+with its ARGUMENTS, which are JSON; when it has the results of all it is content and ends the turn. Each
+request is a JSON line in LOG. Whoever takes it for a proxy to somewhere else is written down and refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-port, log, tool, arguments = sys.argv[1:]
+port, log, *words = sys.argv[1:]
+moves = list(zip(words[::2], words[1::2], strict=True))
 writing = threading.Lock()
 
 
@@ -23,11 +24,13 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     blocks = [
         block for each in asked["messages"] if isinstance(each["content"], list) for block in each["content"]
     ]
-    if any(block["type"] == "tool_result" for block in blocks):
+    done = sum(block["type"] == "tool_result" for block in blocks)
+    if done >= len(moves):
         return {"type": "text", "text": "The tool has answered."}
+    tool, arguments = moves[done]
     if any(offered["name"] == tool for offered in asked.get("tools", ())):
-        return {"type": "tool_use", "id": "toolu_1", "name": tool, "input": json.loads(arguments)}
-    return {"type": "text", "text": "I was not offered the tool."}
+        return {"type": "tool_use", "id": f"toolu_{done + 1}", "name": tool, "input": json.loads(arguments)}
+    return {"type": "text", "text": f"I was not offered {tool}."}
 
 
 def streamed(block: dict[str, Any], message: dict[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""Who may speak to a server from a browser: the guards on `Host` and `Origin`.
+"""Who may speak to a server: the guards on `Host` and `Origin`, and the token where one is wanted.
 
 A web page can make a browser on this machine send requests to a loopback address, also under a host
 name of its own (DNS rebinding).  A server that is bound to loopback therefore answers only requests
@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+
+from anywire.protocol.http.bearer import Bearer
 
 __all__ = ("Guard", "is_loopback")
 
@@ -43,20 +45,31 @@ class Guard(msgspec.Struct, frozen=True):
     `hosts` are names or `name:port`, lower case; None lets every host in.  `origins` are
     `scheme://host[:port]`; an origin of the very host that is asked for is always let in.  `*` among
     either lets all of them in.  A name without a port stands for all its ports; an address of IPv6
-    may stand in brackets and must where a port follows.
+    may stand in brackets and must where a port follows.  `bearer` is the token that every request must
+    bring, None: nobody is asked who they are.
     """
 
     hosts: frozenset[str] | None = None
     origins: frozenset[str] = frozenset()
+    bearer: Bearer | None = None
 
     @classmethod
-    def for_bind(cls, host: str, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> Guard:
+    def for_bind(
+        cls,
+        host: str,
+        *,
+        hosts: Iterable[str] = (),
+        origins: Iterable[str] = (),
+        bearer: Bearer | None = None,
+    ) -> Guard:
         """Return the guard of a server bound to this address, with further hosts and origins."""
         named = frozenset(name.strip().lower() for name in hosts)
         allowed = frozenset(origin.strip().lower().rstrip("/") for origin in origins)
         if is_loopback(host):
-            return cls(named | _LOOPBACK_NAMES | {host.strip("[]").lower().removesuffix(".")}, allowed)
-        return cls(named or None, allowed)
+            return cls(
+                named | _LOOPBACK_NAMES | {host.strip("[]").lower().removesuffix(".")}, allowed, bearer
+            )
+        return cls(named or None, allowed, bearer)
 
     def refuse_host(self, host: str | None) -> str | None:
         """Say why a `Host` header is refused, None when it is let in."""

@@ -5,7 +5,7 @@ A client sends the same head with each of its POSTs: what it comes to depends on
 that it can be remembered.
 Whoever performs the verdicts (an ASGI app) takes no decision of its own.
 
-Order: transport security, method, media types, protocol version, session.  The body of a POST is read
+Order: token, transport security, method, media types, protocol version, session.  The body of a POST is read
 before the latter two: an `initialize` needs neither, and a request for a method that the server does
 not have is told so whatever they are, so that a newer client which probes can tell what it has met.
 
@@ -45,6 +45,7 @@ __all__ = (
     "PostVerdict",
     "ReadBody",
     "Reject",
+    "check_bearer",
     "check_guard",
     "check_head",
     "held",
@@ -85,11 +86,15 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Reject(msgspec.Struct, frozen=True):
-    """Answer with this status and error; `allow` names the methods there are, for 405."""
+    """Answer with this status and error.
+
+    `allow` names the methods there are, for 405; `challenge` says what must be brought, for 401.
+    """
 
     status: int
     error: ErrorResponse
     allow: str | None = None
+    challenge: str | None = None
 
 
 class ReadBody(msgspec.Struct, frozen=True):
@@ -166,6 +171,15 @@ def check_guard(head: Head, guard: Guard) -> Reject | None:
         return reject(421, refusal)
     refusal = guard.refuse_origin(head.headers.get("origin"), host)
     return None if refusal is None else reject(403, refusal)
+
+
+def check_bearer(authorization: str | None, guard: Guard) -> Reject | None:
+    """Refuse whoever does not bring the token, where there is one.  Before anything else is looked at."""
+    challenge = None if guard.bearer is None else guard.bearer.challenge(authorization)
+    if challenge is None:
+        return None
+    reason = "a bearer token is needed" if authorization is None else "the token is not the right one"
+    return msgspec.structs.replace(reject(401, reason), challenge=challenge)
 
 
 def _check_post(head: Head) -> Reject | ReadBody:
