@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -20,10 +21,14 @@ from anywire.wire.limits import Limits
 
 __all__ = ("Origin", "Pool")
 
+#: Which connections are as good as new.
+_FRESH_SECONDS: Final = 0.1
 #: How long the rest of an answer may take that nobody needs: its connection is worth that much.
 _REST_SECONDS: Final = 0.25
 #: How long connections may take to end.
 _END_SECONDS: Final = 1.0
+#: What has one address, or is this machine.
+_IS_NEAR: Final = re.compile(r"[0-9.]+|.*:.*|localhost")
 #: When the next address of a host is tried as well.
 _NEXT_ADDRESS_SECONDS: Final = 0.25
 
@@ -57,7 +62,8 @@ class Pool:
         idle = self._idle.get(origin)
         if idle:
             now = self._loop.time()
-            if now - self._looked > PAUSE_SECONDS:
+            # No server ends a connection that it has just answered on.
+            if now - self._looked > PAUSE_SECONDS and now - idle[-1].idle_since > _FRESH_SECONDS:
                 # After a pause the loop learns which kept connections are closed, before one is used again.
                 await asyncio.sleep(0)  # now it asks the system ...
                 await asyncio.sleep(0)  # ... and has acted on it
@@ -92,7 +98,8 @@ class Pool:
 
     def _settings(self, origin: Origin, where: Callable[[], str]) -> dict[str, Any]:
         settings: dict[str, Any] = {}
-        if isinstance(self._loop, asyncio.BaseEventLoop):  # others try one address after the other
+        # On this machine an address answers at once; and other loops know only one after the other.
+        if not _IS_NEAR.fullmatch(origin.host) and isinstance(self._loop, asyncio.BaseEventLoop):
             settings["happy_eyeballs_delay"] = _NEXT_ADDRESS_SECONDS
         if origin.tls:
             check_certificates(where())
