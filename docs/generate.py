@@ -203,6 +203,20 @@ def odd_bytes() -> str:
     )
 
 
+def crossing() -> str:
+    """Tell what becomes of each feature between the eras, a table for each direction."""
+    module = importlib.import_module("anywire.protocol.translate.crossing")
+    written: list[str] = []
+    for direction in module.Direction:
+        rows = [
+            (each.feature, each.fate.value, " ".join(each.sentence.split()))
+            for each in module.CROSSINGS
+            if each.direction is direction
+        ]
+        written += [f"## {sentence(direction.value)[:-1]}", table(("feature", "fate", "how"), rows)]
+    return "\n\n".join(written)
+
+
 def environment() -> str:
     """List the variables that a child gets, in the groups of the source."""
     module = importlib.import_module("anywire.transport.environment")
@@ -282,6 +296,7 @@ def imports() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "command": command,
+    "crossing": crossing,
     "environment": environment,
     "errors": errors,
     "house": house,

@@ -20,6 +20,8 @@ CAPABILITIES = {
 }
 CRASH = ProcessExited("server", 3, "the disk is full")
 LEFT = ProcessExited("server", 0)
+#: What a client hears when its server has a successor.
+LISTS = ("notifications/tools/list_changed", "notifications/resources/list_changed")
 
 
 class Server:

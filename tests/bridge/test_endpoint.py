@@ -3,6 +3,7 @@
 import pytest
 
 from anywire.bridge.endpoint import (
+    ControlName,
     Face,
     HttpAddress,
     StdioFace,
@@ -22,6 +23,7 @@ from anywire.wire.framing import Framing
         ("http://127.0.0.1:8000/x", HttpAddress("127.0.0.1", 8000, "/x")),
         ("http://[::1]:0", HttpAddress("::1", 0, "/mcp")),
         ("sse+http://localhost:9", HttpAddress("localhost", 9, "/mcp", old=True)),
+        ("control:my notes", ControlName("my notes")),
     ],
 )
 def test_a_face_is_read(text: str, face: Face) -> None:
@@ -37,6 +39,8 @@ def test_a_face_is_read(text: str, face: Face) -> None:
         ("ftp://127.0.0.1:1", "no face"),
         ("http://127.0.0.1:70000", "names no port"),
         ("http://[::1", "no face"),
+        ("control:", "names no server; write control:NAME"),
+        ("control:a\nb", "names no server"),
     ],
 )
 def test_a_face_that_there_is_not_is_refused_with_the_reason(text: str, reason: str) -> None:

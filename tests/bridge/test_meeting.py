@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import pytest
 
 from anywire import Client, Context, PeerError, Server, connect
 from anywire.bridge.era import Era
-from anywire.bridge.upstream import Upstream
+from anywire.bridge.upstream import Sharing, Upstream
 from anywire.protocol.types.elicitation import ElicitFormParams, ElicitParams
 from anywire.testing import ScriptedPeer
 from anywire.transport.contract import Transport
+from anywire.transport.http_client import HttpClientTransport
 from anywire.transport.memory import MemoryTransport, memory_pair
 from anywire.wire.limits import DEFAULT_LIMITS
 from anywire.wire.message import Batch, Message, Request
+from tests.http.in_process import AsgiExchange
 
 Choice = Literal["legacy", "modern"]
 LIMITS = DEFAULT_LIMITS.replace(era_seconds=0.2, connect_seconds=5.0)
@@ -26,6 +28,14 @@ LIMITS = DEFAULT_LIMITS.replace(era_seconds=0.2, connect_seconds=5.0)
 each_client = pytest.mark.parametrize("client", ["legacy", "modern"])
 each_server = pytest.mark.parametrize("eras", [("legacy",), ("modern",), ("legacy", "modern")])
 own_or_shared = pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+
+
+#: What a stateless client says with each request.
+META: dict[str, Any] = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    "io.modelcontextprotocol/clientInfo": {"name": "ada", "version": "1"},
+}
 
 
 class Name(msgspec.Struct):
@@ -83,7 +93,8 @@ class Backyard:
 async def bridged(yard: Backyard, shared: bool = False, era: Era | None = None) -> AsyncGenerator[Upstream]:
     """A server behind a bridge; nothing is left of it."""
     before = asyncio.all_tasks()
-    upstream = Upstream(yard, lambda sentence: None, LIMITS, shared=shared, era=era)
+    sharing = Sharing.ALL if shared else Sharing.STATELESS
+    upstream = Upstream(yard, lambda sentence: None, LIMITS, sharing=sharing, era=era)
     try:
         yield upstream
     finally:
@@ -105,9 +116,9 @@ async def test_every_client_meets_every_server(
     client: Choice, eras: tuple[Choice, ...], shared: bool
 ) -> None:
     """A call with a question in it works, whatever the two sides speak."""
-    async with asyncio.timeout(20), bridged(Backyard(inn(*eras)), shared) as upstream:
-        async with caller(upstream, client) as ours:
-            assert (await ours.call_tool("book", {"nights": 2})).text == "Ada, 2"
+    yard = Backyard(inn(*eras))
+    async with asyncio.timeout(20), bridged(yard, shared) as upstream, caller(upstream, client) as ours:
+        assert (await ours.call_tool("book", {"nights": 2})).text == "Ada, 2"
 
 
 @each_client
@@ -117,11 +128,39 @@ async def test_clients_of_one_bridge_share_a_server_where_they_shall(
 ) -> None:
     """Two of them at once cost one server."""
     yard = Backyard(inn(*eras))
-    async with asyncio.timeout(20), bridged(yard, shared=True) as upstream:
-        async with caller(upstream, client) as one, caller(upstream, client) as other:
-            first = await one.call_tool("book", {"nights": 1})
-            second = await other.call_tool("book", {"nights": 2})
+    async with (
+        asyncio.timeout(20),
+        bridged(yard, shared=True) as upstream,
+        caller(upstream, client) as one,
+        caller(upstream, client) as other,
+    ):
+        first = await one.call_tool("book", {"nights": 1})
+        second = await other.call_tool("book", {"nights": 2})
     assert (first.text, second.text) == ("Ada, 1", "Ada, 2")
+    assert yard.made == 1
+
+
+async def test_a_question_that_nobody_answers_keeps_no_other_call_from_asking() -> None:
+    """Each request stands for itself, over HTTP, and the calls that wait have a server each."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream:
+        for number in (1, 2, 3):
+            async with ScriptedPeer(upstream.shared_target()) as client:
+                await client.call(1, "book", {"nights": number}, META)
+                reply = await client.receive()
+                assert reply["result"]["resultType"] == "input_required"
+    assert yard.made == 3
+
+
+async def test_calls_one_after_the_other_have_the_same_server() -> None:
+    """So that it may keep something for its client."""
+    yard = Backyard(inn("legacy"))
+    async with asyncio.timeout(20), bridged(yard) as upstream:
+        for method in ("tools/list", "tools/call", "tools/list", "tools/call"):
+            async with ScriptedPeer(upstream.shared_target()) as client:
+                params = {"name": "book", "arguments": {"nights": "many"}, "_meta": META}
+                await client.ask(1, method, params)
+                assert "result" in await client.receive()
     assert yard.made == 1
 
 
@@ -156,9 +195,12 @@ async def test_a_server_is_asked_once_for_its_era(client: Choice) -> None:
 async def test_nobody_is_asked_where_the_era_was_said() -> None:
     """The user knows his server."""
     yard = Backyard(inn("legacy"))
-    async with asyncio.timeout(20), bridged(yard, era=Era.HANDSHAKE) as upstream:
-        async with caller(upstream, "modern") as ours:
-            await ours.tools()
+    async with (
+        asyncio.timeout(20),
+        bridged(yard, era=Era.HANDSHAKE) as upstream,
+        caller(upstream, "modern") as ours,
+    ):
+        await ours.tools()
     assert "server/discover" not in yard.heard
 
 
@@ -174,6 +216,27 @@ async def test_a_refusal_to_shake_hands_that_has_other_reasons_is_handed_on() ->
             error = {"code": -32000, "message": f"no {method} today"}
             await peer.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
         assert await failing == "no initialize today"
+        await upstream.close()
+
+
+async def test_a_client_that_is_refused_after_the_era_was_found_out_is_served_nevertheless() -> None:
+    """Two clients shake hands at once; when the second is refused, the first has had the server asked."""
+    client, server = memory_pair()
+    yard, lines = Backyard(inn("modern")), [client]
+    upstream = Upstream(lambda: lines.pop() if lines else yard(), lambda sentence: None, LIMITS)
+    async with asyncio.timeout(20), ScriptedPeer(server) as peer:
+        late = caller(upstream, "legacy")
+        opening = asyncio.create_task(late.__aenter__())
+        initialize = await peer.receive()
+        async with caller(upstream, "legacy") as ours:
+            await ours.tools()
+        error = {"code": -32022, "message": "no handshakes", "data": {"supported": ["2026-07-28"]}}
+        await peer.send({"jsonrpc": "2.0", "id": initialize["id"], "error": error})
+        asked = await peer.receive()
+        assert asked["method"] == "server/discover"
+        await peer.answer(asked, {"supportedVersions": ["2026-07-28"], "capabilities": {}})
+        await opening
+        await late.close()
         await upstream.close()
 
 
@@ -203,3 +266,27 @@ async def test_a_client_that_gives_up_asking_and_shakes_hands_has_the_server_it_
         await opening
         await ours.close()
         await upstream.close()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_arguments_that_headers_repeat_are_known_whoever_shares_the_server(shared: bool) -> None:
+    """A client that shakes hands knows of no headers; the list of tools tells the bridge."""
+    server = Server("marked", eras=("modern",))
+    schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+    server.tool(name="where", input_schema=schema)(_region)
+    exchange = AsgiExchange(server.http_app(path="/mcp"))
+
+    def make() -> Transport:
+        return HttpClientTransport("http://127.0.0.1/mcp", exchange=lambda: exchange)
+
+    sharing = Sharing.ALL if shared else Sharing.STATELESS
+    upstream = Upstream(make, lambda sentence: None, LIMITS, sharing=sharing, era=Era.STATELESS)
+    async with asyncio.timeout(20), caller(upstream, "legacy") as ours:
+        assert [tool.name for tool in await ours.tools()] == ["where"] == list(upstream.mirrors)
+        assert (await ours.call_tool("where", {"region": "eu"})).text == "eu"
+    await upstream.close()
+    assert exchange.failures == []
+
+
+async def _region(arguments: dict[str, str]) -> str:
+    return arguments["region"]

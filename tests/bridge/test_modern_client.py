@@ -309,6 +309,20 @@ async def test_a_state_serves_once_and_for_its_call() -> None:
 
 
 @in_virtual_time
+async def test_questions_that_come_one_upon_the_other_are_asked_together() -> None:
+    """A server that asks several things at once does so in one round, in however many pieces they come."""
+    async with played() as (bridge, client):
+        await ask(client, 1, "tools/call", CALL)
+        server = await bridge.greeted()
+        await server.receive()
+        for id in ("q1", "q2", "q3"):
+            await server.ask(id, "elicitation/create", FORM)
+            await asyncio.sleep(0.001)
+        required = (await client.receive())["result"]
+        assert len(required["inputRequests"]) == 3
+
+
+@in_virtual_time
 async def test_a_call_that_nobody_comes_back_to_is_given_up() -> None:
     """The server hears of it, and the state has expired."""
     async with played(DEFAULT_LIMITS.replace(held_seconds=5)) as (bridge, client):
@@ -321,7 +335,7 @@ async def test_a_call_that_nobody_comes_back_to_is_given_up() -> None:
             }
         )
         await server.expect_end()
-        assert asyncio.get_running_loop().time() == 5
+        assert asyncio.get_running_loop().time() == pytest.approx(5 + DEFAULT_LIMITS.gather_seconds)
         assert "has expired" in await refused(client, 2, answers(round))
 
 

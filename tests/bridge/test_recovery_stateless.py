@@ -7,11 +7,11 @@ from typing import Any
 from anywire.testing.clock import in_virtual_time
 from tests.bridge.stage import CRASH, Server, Stage
 
-META = {
+META: dict[str, object] = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-FILTER = {"toolsListChanged": True, "resourceSubscriptions": ["a:1"]}
+FILTER: dict[str, object] = {"toolsListChanged": True, "resourceSubscriptions": ["a:1"]}
 ID = "io.modelcontextprotocol/subscriptionId"
 
 
@@ -37,6 +37,7 @@ async def test_a_listening_client_listens_to_the_successor_and_hears_what_may_ha
     """It has heard already that it listens; nothing else is said to the successor."""
     async with Stage() as stage:
         server = await listening(stage)
+        listen: dict[str, Any] = {}
         for _ in range(3):
             server.lose()
             server = await stage.next_server()

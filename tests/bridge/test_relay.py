@@ -11,6 +11,7 @@ import pytest
 
 from anywire.bridge.relay import Relay
 from anywire.errors import AnywireError, DeadlineExceeded, ProcessExited, SpawnFailed
+from anywire.testing import scripted_peer
 from anywire.transport.posix_fds import FdReader
 from anywire.transport.process import Command
 from anywire.transport.stdio_client import StdioClientTransport
@@ -178,6 +179,23 @@ async def test_a_request_of_the_server_reaches_the_client_and_its_answer_the_ser
     assert await client.next() == b'{"jsonrpc":"2.0","id":1,"method":"roots/list"}'
     client.write(b'{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}')
     assert json.loads(await client.next()) == {"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}
+
+
+async def test_an_answer_that_is_no_message_is_an_error_to_the_server_that_asked() -> None:
+    client, face = scripted_peer()
+    server, target = scripted_peer()
+    running = asyncio.create_task(Relay(face, lambda: target, lambda sentence: None).run())
+    async with asyncio.timeout(20), client, server:
+        await server.ask("q", "roots/list")
+        assert (await client.receive())["id"] == "q"
+        await client.send_bytes(b'{"jsonrpc":"2.0","id":"q","result":{},"error":{}}\n')
+        reply = await server.receive()
+        assert (reply["id"], reply["error"]["code"]) == ("q", -32603)
+        assert "the client's reply cannot be used" in reply["error"]["message"]
+        await client.send_bytes(b'{"jsonrpc":"2.0","id":"q","result":{},"error":{}}\n')
+        await server.expect_silence()
+        await client.close()
+        await running
 
 
 async def test_a_cancelled_request_is_not_waited_for_at_the_end(conversations: list[Conversation]) -> None:

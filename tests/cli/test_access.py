@@ -75,6 +75,10 @@ def test_an_address_for_other_machines_is_not_open_by_accident(
             "would send the token of --token-env",
         ),
         (
+            ("bridge", "http://127.0.0.1:0", "--forward-header", "Authorization", f"http://me:{TOKEN}@h/mcp"),
+            "cannot be joined with the user that the URL names",
+        ),
+        (
             ("bridge", "http://127.0.0.1:0", "--header", "x-a: b", "--forward-header", "X-A", TO_URL),
             "X-A is given, and forwarded as well",
         ),

@@ -113,10 +113,18 @@ class Verdict:
         return "\n".join([*lines, f"{len(self.scenarios)} scenarios: {', '.join(numbers)}"])
 
 
-def examine(suite: Suite, leg: Leg, folder: Path, target: str | None = None, only: str = "") -> Verdict:
+def examine(
+    suite: Suite,
+    leg: Leg,
+    folder: Path,
+    target: str | None = None,
+    only: str = "",
+    at_once: int = AT_ONCE,
+) -> Verdict:
     """Run a leg and return its verdict; `target` is a URL or a command, else what this project has.
 
-    `only` is a regular expression on the names of scenarios; raw results lie in `folder` afterwards.
+    `only` is a regular expression on the names of scenarios, of which so many run `at_once`; raw results lie
+    in `folder` afterwards.
     """
     names = [name for name in scenarios(suite, leg) if re.search(only, name)]
     with serving() if target is None and leg.side == "server" else contextlib.nullcontext(target) as found:
@@ -125,7 +133,7 @@ def examine(suite: Suite, leg: Leg, folder: Path, target: str | None = None, onl
         def one(name: str) -> list[Check]:
             return examine_one(suite, leg, name, subject, folder)
 
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(at_once) as pool:
             gathered = list(pool.map(one, names))
     return Verdict(names, [check for checks in gathered for check in checks])
 

@@ -13,6 +13,7 @@ import pytest
 
 from anywire import Server, connect
 from anywire.bridge.http_face import HttpFace
+from anywire.bridge.upstream import Sharing, Upstream
 from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.http.bearer import Bearer
 from anywire.protocol.http.guard import Guard
@@ -148,7 +149,8 @@ class Bridge:
         self.reports: list[str] = []
         self.forwarding = Forwarding(names)
         self.behind = behind
-        self.face = HttpFace(self.target, self.reports.append, QUICK)
+        upstream = Upstream(self.target, self.reports.append, QUICK, sharing=Sharing.NOBODY)
+        self.face = HttpFace(upstream)
         listener = HttpListener(
             self.face.accept, lambda method: True, guard=Guard.for_bind("127.0.0.1"), limits=QUICK
         )
@@ -296,7 +298,7 @@ async def test_what_came_before_the_server_was_there_takes_its_own_headers_along
             URL, hook=forwarding.hook(), exchange=lambda: AsgiExchange(slow), limits=QUICK
         )
 
-    face = HttpFace(target, lambda _: None, QUICK)
+    face = HttpFace(Upstream(target, lambda _: None, QUICK, sharing=Sharing.NOBODY))
     front = forwarding.taking(SseListener(face.accept, guard=guard, limits=QUICK))
     client = SseClientTransport(URL, hook=hook, exchange=lambda: AsgiExchange(front), limits=QUICK)
     await within(client.start())

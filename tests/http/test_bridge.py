@@ -14,6 +14,7 @@ import pytest
 
 from anywire import connect
 from anywire.bridge.http_face import HttpFace
+from anywire.bridge.upstream import Upstream
 from anywire.errors import ConfigError, PeerError
 from anywire.transport.contract import Transport
 from anywire.transport.http_client import HttpClientTransport
@@ -36,7 +37,8 @@ class Bridge:
     def __init__(self, make_target: Callable[[], Transport] | None, limits: Limits) -> None:
         self.limits = limits
         self.reports: list[str] = []
-        self.face = HttpFace(make_target or self.child, self.reports.append, limits)
+        upstream = Upstream(make_target or self.child, self.reports.append, limits)
+        self.face = HttpFace(upstream)
         self.listener = listener_of(self.face.accept, limits=limits, serves_all=True)
         self.url = ""
 
@@ -351,11 +353,9 @@ async def test_a_post_to_a_child_that_does_not_read_is_refused_in_time(tmp_path:
 
 async def test_the_old_transport_is_a_face_as_well() -> None:
     reports: list[str] = []
-    face = HttpFace(
-        lambda: StdioClientTransport(Command((sys.executable, str(CHILD))), limits=QUICK),
-        reports.append,
-        QUICK,
-    )
+    command = Command((sys.executable, str(CHILD)))
+    upstream = Upstream(lambda: StdioClientTransport(command, limits=QUICK), reports.append, QUICK)
+    face = HttpFace(upstream)
     async with on_socket(SseListener(face.accept, limits=QUICK)) as origin:
         async with connect(f"sse+{origin}/sse", limits=QUICK) as client:
             pid = int((await client.call_tool("pid")).text)

@@ -1,4 +1,7 @@
-"""Pairs of a client and a server with a bridge in between, each end over a wire and in an era."""
+"""Pairs of a client and a server with a bridge in between, each end over a wire and in an era.
+
+What no bridge can carry is named in `GAPS`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
+from anywire.protocol.translate.crossing import Direction
 from anywire.wire.framing import Framing
 from tests.interop.every_feature import Era
 from tests.interop.listening import anywire_listening
@@ -37,11 +41,34 @@ FACES = {
     "sse": "sse+http://127.0.0.1:0/sse",
 }
 
+#: The steps that give something else than without a bridge, each with the feature that explains it: one
+#: that `CROSSINGS` has a sentence for.  All other steps give the same, and between ends of one era all do.
+GAPS: dict[Direction, dict[str, str]] = {
+    Direction.UPWARD: {
+        "end_of_a_visit": "elicitation at an address",
+        "ping_of_the_server": "ping",
+    },
+    Direction.DOWNWARD: {},
+}
+
+
+def direction(client: End, server: End) -> Direction | None:
+    """Which era is before which; None: there is one only."""
+    if client.era == server.era:
+        return None
+    return Direction.UPWARD if client.era == "legacy" else Direction.DOWNWARD
+
+
+def gaps(client: End, server: End) -> dict[str, str]:
+    """The steps that a client cannot take as without a bridge, and why."""
+    before = direction(client, server)
+    return {} if before is None else GAPS[before]
+
 
 @contextlib.contextmanager
-def server_at(end: End) -> Generator[list[str]]:
+def server_at(end: End, script: str = "eras_server.py") -> Generator[list[str]]:
     """A server of one era over one wire: the words with which a bridge is told of it."""
-    serve = anywire("serve", f"{SCRIPTS / 'eras_server.py'}:{end.era}")
+    serve = anywire("serve", f"{SCRIPTS / script}:{end.era}")
     if end.wire in ("newline", "headers"):
         yield ["--target-framing", end.wire, "--", *serve]
         return

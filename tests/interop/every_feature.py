@@ -40,6 +40,8 @@ class User:
     asked: list[Any] = field(default_factory=list[Any])
     said: Sampled = None
     declines: bool = False
+    visited: list[bool] = field(default_factory=list[bool])
+    """For each end of a visit that was told, whether it was that of the visit that was asked for."""
     logged: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     worst: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -345,26 +347,24 @@ async def elicitation(client: Client, user: User) -> Any:
 
 @_step
 async def url_elicitation(client: Client, user: User) -> Any:
-    """The user visits an address."""
-    answer = (await client.call_tool("visit")).structured
-    asked = user.take_asked()
-    for each in asked:
-        each.pop("elicitationId", None)
-    return asked, answer
-
-
-@_step
-async def end_of_a_visit(client: Client, user: User) -> Any:
-    """The server tells that the user is done, where that can be told: before the next that it tells."""
+    """The user visits an address; what is told of that comes before the next that is told."""
     async with client.listen() as events:
-        await client.call_tool("visit")
+        answer = (await client.call_tool("visit")).structured
         await client.call_tool("grow")
         told = [await _next(events)]
         while not isinstance(told[-1], ListChanged):
             told.append(await _next(events))
     await client.call_tool("grow")
-    ids = [event.elicitation_id for event in told if isinstance(event, ElicitationCompleted)]
-    return ids, [asked.get("elicitationId") in ids for asked in user.take_asked()]
+    asked = user.take_asked()
+    ids = [each.pop("elicitationId", None) for each in asked]
+    user.visited = [event.elicitation_id in ids for event in told if isinstance(event, ElicitationCompleted)]
+    return asked, answer
+
+
+@_step
+async def end_of_a_visit(client: Client, user: User) -> Any:
+    """The server told that the user is done, where that can be told."""
+    return user.visited
 
 
 @_step

@@ -18,15 +18,24 @@ _RESERVED = "io.modelcontextprotocol/"
 
 
 def shape_of(body: bytes) -> Shape:
-    """The shape of a message."""
+    """The shape of a message; of a question of the server's, or a result that asks, only what is asked."""
     message = members(body.decode("utf-8"))
-    kind = next((name for name in ("result", "error", "params") if name in message), None)
+    if "method" in message and "id" in message:
+        return [_question(message)]
+    result = members(message["result"]) if message.get("result", "").startswith("{") else {}
+    if "inputRequests" in result:
+        return [_question(members(each)) for each in members(result["inputRequests"]).values()]
     shape: dict[str, Shape] = {**message}
+    kind = next((name for name in ("result", "error", "params") if name in message), None)
     if kind is not None and message[kind].startswith("{"):
         shape[kind] = _without_era(message[kind])
-    if "method" in message and message.get("id", "").startswith('"q'):
-        del shape["id"]
+    if "supportedVersions" in result:
+        return shape["result"]  # made of the answer to a handshake, which is another message
     return shape
+
+
+def _question(asked: dict[str, str]) -> Shape:
+    return {"method": asked["method"], "params": asked["params"]}
 
 
 def _without_era(text: str) -> Shape:
@@ -42,20 +51,9 @@ def _without_era(text: str) -> Shape:
 
 
 def mirrored(body: bytes) -> Shape:
-    """The shape of the request that a server gives back, and of the text around it nothing."""
+    """The shape of the request that a server gives back, which has an id of the bridge's there."""
     result = members(members(body.decode("utf-8"))["result"])
     envelopes = members(result["structuredContent"])["value"]
     _, end = json.JSONDecoder(strict=False).raw_decode(envelopes, 1)
-    return shape_of(envelopes[1:end].encode())
-
-
-def questions(bodies: list[bytes]) -> list[Shape]:
-    """What a server asks: in requests of its own, or in results that require input."""
-    found: list[Shape] = []
-    for body in bodies:
-        message = members(body.decode("utf-8"))
-        if "method" in message and "id" in message:
-            found.append({"method": message["method"], "params": message["params"]})
-        elif "inputRequests" in (result := members(message.get("result", "{}"))):
-            found += [{**members(each)} for each in members(result["inputRequests"]).values()]
-    return found
+    message = members(envelopes[1:end])
+    return {**message, "id": "", "params": _without_era(message["params"])}

@@ -2,61 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
-import sys
-from collections.abc import Generator
+import re
 
 import pytest
 
-from tests.interop.crossings import ENDS, FACES
-from tests.interop.listening import anywire_listening
-from tests.interop.peers import SCRIPTS
-from tests.interop.pipes import FRAMINGS
-from tests.interop.pipes import converse as over_pipes
-from tests.interop.processes import anywire
+from tests.interop.crossings import ENDS
+from tests.interop.raw_shapes import mirrored, shape_of
 from tests.interop.raw_talk import RawTalk, converse, open_talk
-from tests.interop.raw_wires import HttpWire, SseWire, Wire
+from tests.interop.twins import bridged, direct, twin
 
 pytestmark = pytest.mark.interop
 
 CELLS = [(end.wire, end.era) for end in ENDS]
-SIDE_BY_SIDE, MEGABYTE = 8, 1 << 20
 CELL_NAMES = ["-".join(cell) for cell in CELLS]
-
-
-def twin(era: str, framing: str = "newline", *noise: str) -> list[str]:
-    """The command line of the server."""
-    return [sys.executable, str(SCRIPTS / "twin.py"), era, framing, *noise]
-
-
-@contextlib.contextmanager
-def bridged(face: str, era: str, framing: str, server: list[str], *, lives: bool = True) -> Generator[Wire]:
-    """A client's wire to a bridge with a server behind it, which lives as long as the client wants."""
-    command = anywire("bridge", FACES[face], "--target-framing", framing, "--", *server)
-    if face in FRAMINGS:
-        with over_pipes(command, face) as talk:
-            yield talk
-            if lives:
-                assert talk.finish() == [], "something came that was not asked for"
-        return
-    with anywire_listening(command) as url:
-        wire = HttpWire(url, era) if face == "http" else SseWire(url)
-        try:
-            yield wire
-        finally:
-            wire.close()
-
-
-@functools.cache
-def direct(era: str) -> dict[str, list[bytes]]:
-    """The conversation without a bridge."""
-    with over_pipes(twin(era), "newline") as talk:
-        said = RawTalk(talk, era)
-        converse(said)
-        talk.finish()
-    return said.heard
+SIDE_BY_SIDE, MEGABYTE = 8, 1 << 20
+#: What the bridge itself answers a client whose server is of the other era.
+ANSWERED_HERE = {"legacy": ("ping", "level", "listen"), "modern": ("listen",)}
 
 
 @functools.cache
@@ -70,28 +33,63 @@ def behind(face: str, era: str, framing: str) -> dict[str, list[bytes]]:
     return said.heard
 
 
-each_face = pytest.mark.parametrize(("face", "era"), CELLS, ids=CELL_NAMES)
+def without_ids(body: bytes) -> bytes:
+    """What a server gave back of requests, but for their ids: one that several share has its own for them."""
+    return re.sub(rb'(?<="x-top":\[1\.0\],"jsonrpc":"2\.0","id":)(\d+|"[^"]*")', b"0", body)
 
 
-@each_face
+def each_face(*always: str) -> pytest.MarkDecorator:
+    """Over each wire in each era, of which these are always tried, and all where none is named."""
+    return pytest.mark.parametrize(
+        ("face", "era"),
+        [
+            pytest.param(*cell, id=name, marks=() if not always or name in always else pytest.mark.large)
+            for cell, name in zip(CELLS, CELL_NAMES, strict=True)
+        ],
+    )
+
+
+@each_face()
 def test_every_body_arrives_as_without_a_bridge(face: str, era: str) -> None:
     """Byte for byte: results, errors, notifications, questions, and what the server got of the client's."""
     arrived = behind(face, era, "newline")
     expected = dict(direct(era))
     if (face, era) == ("http", "modern"):
-        # The end of a connection is a cancellation without a reason.
+        arrived = arrived | {"mirror": [without_ids(body) for body in arrived["mirror"]]}
+        expected["mirror"] = [without_ids(body) for body in expected["mirror"]]
+        # The end of a connection is a cancellation with nothing of the client's in it.
         expected["held"] = arrived["held"]
-        assert b'"requestId":"h 1"' in arrived["held"][0]
+        assert re.search(rb'"value":\[0,\{"requestId":\d+,"reason":', arrived["held"][0])
     assert arrived == expected
 
 
-@each_face
+@each_face("http-legacy", "headers-modern")
 def test_a_server_in_frames_is_the_same_server(face: str, era: str) -> None:
     """The framing of the server is none of the client's business."""
     assert behind(face, era, "headers") == behind(face, era, "newline")
 
 
-@each_face
+@each_face("newline-legacy", "newline-modern", "http-legacy", "http-modern")
+def test_every_value_crosses_from_one_era_to_the_other(face: str, era: str) -> None:
+    """Byte for byte, too: only what either era has of its own is another, and what the bridge says itself."""
+    other = "modern" if era == "legacy" else "legacy"
+    with bridged(face, era, "newline", twin(other)) as wire:
+        said = RawTalk(wire, era, direct(era))
+        converse(said)
+    arrived, expected = said.heard, direct(era)
+
+    apart = ("mirror", "held", *ANSWERED_HERE[era])
+    steps = [step for step in expected if step not in apart]
+    assert {step: [*map(shape_of, arrived[step])] for step in steps} == {
+        step: [*map(shape_of, expected[step])] for step in steps
+    }
+    assert mirrored(arrived["mirror"][0]) == mirrored(expected["mirror"][0])
+    if (face, era) != ("http", "modern"):  # where each of two calls at once has a server
+        assert re.search(rb'"value":\[0,\{"requestId":\d+,"reason":"', arrived["held"][0])
+    assert not [body for step in ANSWERED_HERE[era] for body in arrived[step] if b'"error"' in body]
+
+
+@each_face("newline-legacy", "http-modern")
 def test_calls_with_large_arguments_are_under_way_side_by_side(face: str, era: str) -> None:
     """None of eight is answered before all are there; each gets its own megabyte back, the last first."""
     ids = range(50, 50 + SIDE_BY_SIDE)
@@ -107,7 +105,7 @@ def test_calls_with_large_arguments_are_under_way_side_by_side(face: str, era: s
     assert got == {id: f"{id:0{MEGABYTE}}" for id in ids}
 
 
-@each_face
+@each_face("newline-modern", "http-legacy", "sse-legacy")
 def test_a_server_that_crashes_fails_its_call_with_the_reason(face: str, era: str) -> None:
     """Over HTTP the client is told how the server failed and not what it is."""
     with bridged(face, era, "newline", twin(era), lives=False) as wire:

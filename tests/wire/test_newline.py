@@ -298,6 +298,16 @@ def test_a_chunk_without_lines_copies_nothing_but_itself() -> None:
     assert framer.feed(b"\n") == [b"x" * 1_000_000]
 
 
+@pytest.mark.parametrize("sizes", [(5000, 3, 5000), (3, 5000, 3), (1023, 1024, 1025), (5000,)])
+def test_long_lines_and_short_ones_are_cut_alike(sizes: tuple[int, ...]) -> None:
+    lines = [b"{%b}" % (b"x" * size) for size in sizes]
+    framer = NewlineFramer()
+
+    assert framer.feed(b"\n".join(lines)) == lines[:-1]
+    assert framer.feed(b"\n\n") == lines[-1:]
+    assert framer.feed(b"\n".join(lines) + b"\n") == lines
+
+
 def test_of_a_line_that_is_too_long_no_more_than_its_ends_are_kept() -> None:
     framer = NewlineFramer(Limits(message_bytes=1000, excerpt_bytes=100))
 

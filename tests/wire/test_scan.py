@@ -128,6 +128,39 @@ def test_what_the_standard_library_reads_is_read_to_the_end(data: bytes) -> None
         assert scan.members == ()
 
 
+@given(
+    st.lists(
+        st.tuples(white_space, st.sampled_from(["a", "b", "\\u0061", "c"]), json_texts(odd_string_pieces)),
+        min_size=1,
+        max_size=6,
+    )
+)
+@thorough(200)
+def test_a_large_object_is_read_as_a_small_one(parts: list[tuple[str, str, str]]) -> None:
+    """The values end where they end, whoever finds that out; names may come twice."""
+    small = ",".join(f'{space}"{name}"{space}:{space}{value}{space}' for space, name, value in parts)
+    large = f'{{{small},"large":["{"x" * 2000}"]}}'.encode()
+    read = values(f"{{{small}}}".encode())
+
+    assert values(large)[:-1] == read
+    assert scan_object(large).stopped == -1
+
+
+@pytest.mark.parametrize("damage", [b"", b"}", b",", b"nope", b"\\ud800"])
+def test_a_large_object_that_is_damaged_is_read_as_far_as_it_goes(damage: bytes) -> None:
+    """Behind the first values, whatever comes there."""
+    data = b'{"a":{"b":[%b]},"c":"d","e":%b' % (b"1," * 500 + b"1", damage)
+
+    assert [name for name, _ in values(data)[:2]] == ["a", "c"]
+
+
+def test_members_without_number_are_read_without_a_dictionary_of_them() -> None:
+    """Which would be far larger than the text."""
+    data = b"{%b}" % b",".join(b'"%d":[]' % number for number in range(100_001))
+
+    assert len(scan_object(data).members) == 100_001
+
+
 @given(st.one_of(st.binary(max_size=40), mutations()))
 @thorough(300)
 def test_the_scanner_never_raises_and_stays_inside(data: bytes) -> None:
@@ -180,6 +213,17 @@ def test_depth_is_the_same_wherever_a_block_ends(padding: int) -> None:
 
     assert depth_exceeds(data, 3)
     assert not depth_exceeds(data, 4)
+
+
+@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'[{"a":'])
+@pytest.mark.parametrize("times", [1, 8, 9, 16, 17, 30])
+def test_depth_is_the_same_in_a_long_text(opening: bytes, times: int) -> None:
+    closing = b"".join({91: b"]", 123: b"}"}.get(byte, b"") for byte in reversed(opening))
+    data = opening * times + b'"' + b"x" * 10_000 + b'"' + closing * times
+    depth = times * len(closing)
+
+    assert not depth_exceeds(data, depth)
+    assert depth_exceeds(data, depth - 1)
 
 
 # Syntax.

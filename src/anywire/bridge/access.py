@@ -10,6 +10,7 @@ from anywire.bridge.era import Era, ask_era
 from anywire.bridge.hub import Declares, Hub
 from anywire.bridge.opened import Opened
 from anywire.errors import AnywireError, HttpStatusError, TransportError
+from anywire.protocol.translate.modern_client import IN_ROUNDS
 from anywire.transport.contract import Transport, ignore
 
 if TYPE_CHECKING:
@@ -48,8 +49,11 @@ class Access(Protocol):
         """Return a way to the server, to be started and closed by whoever gets it."""
         ...
 
-    def conversations(self) -> Callable[[], Transport]:
-        """Return what makes conversations with a server that shakes hands: as many as are wanted."""
+    def conversations(self, client: Envelope, method: str) -> Callable[[], Transport]:
+        """Return what makes conversations with a server that shakes hands: as many as are wanted.
+
+        The first of them is for a request of that method, of that client.
+        """
         ...
 
     async def close(self) -> None:
@@ -97,7 +101,7 @@ class OwnServer:
         line, self._open = self._open, None
         return line if line is not None and not line.closed else self._take_fresh()
 
-    def conversations(self) -> Callable[[], Transport]:
+    def conversations(self, client: Envelope, method: str) -> Callable[[], Transport]:
         """See `Access`.  Where the server ends, the next of them has another."""
         upstream = self._upstream
         self._hub = Hub(
@@ -116,12 +120,16 @@ class OwnServer:
         fresh, self._fresh = self._fresh, None
         if fresh is None:
             fresh = self._upstream.make()
+            self._made = [made for made in self._made if not made.closed]
             self._made.append(fresh)
         return fresh
 
 
 class SharedServer:
-    """A share of the server that all have in common; `owner` is whose it is."""
+    """A share of the server that all have in common, or of the few of them that stateless calls need.
+
+    `owner` is whose it is.
+    """
 
     def __init__(self, upstream: Upstream, owner: Hashable) -> None:
         self._upstream = upstream
@@ -139,9 +147,12 @@ class SharedServer:
         """Return a connection to the hub."""
         return self._upstream.hub.connect(self._owner)
 
-    def conversations(self) -> Callable[[], Transport]:
+    def conversations(self, client: Envelope, method: str) -> Callable[[], Transport]:
         """See `Access`."""
-        return self.line
+        lanes = self._upstream.lanes
+        if lanes is None:
+            return self.line
+        return partial(lanes.connect, client.client_capabilities, is_call=method in IN_ROUNDS)
 
     async def close(self) -> None:
         """Do nothing: the server is of others, too."""

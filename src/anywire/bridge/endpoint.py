@@ -1,8 +1,9 @@
 """The two ends of a bridge, as a user names them.
 
-A FACE is what the bridge offers: `stdio`, `stdio+headers`, `http://HOST:PORT/path`, or, for old clients,
-`sse+http://HOST:PORT`.  A TARGET is what it calls: `-- CMD ARGS…` with the framing that the command
-speaks, or the URL of a server.
+A FACE is what the bridge offers: `stdio`, `stdio+headers`, `http://HOST:PORT/path`, `sse+http://HOST:PORT`
+for old clients, or `control:NAME`, a server on the control channel of the host that started this process.
+A TARGET is what it calls: `-- CMD ARGS…` with the framing that the command speaks, the URL of a server, or
+`control:NAME -- CMD ARGS…`, a server that lives in a program.
 """
 
 from __future__ import annotations
@@ -19,20 +20,29 @@ from anywire.wire.framing import Framing
 
 __all__ = (
     "FACES",
+    "ControlName",
     "Face",
     "HttpAddress",
     "StdioFace",
     "child_environment",
     "is_url",
+    "read_control",
     "read_face",
     "target_framing",
 )
 
 #: The shapes of a face.
-FACES: Final = ("stdio", "stdio+headers", "http://HOST:PORT/mcp", "sse+http://HOST:PORT")
+FACES: Final = (
+    "stdio",
+    "stdio+headers",
+    "http://HOST:PORT/mcp",
+    "sse+http://HOST:PORT",
+    "control:NAME",
+)
 
 _STDIO: Final[Mapping[str, Framing]] = {"stdio": Framing.NEWLINE, "stdio+headers": Framing.HEADERS}
 _DEFAULT_PATH: Final = "/mcp"
+_CONTROL: Final = "control:"
 
 
 class StdioFace(msgspec.Struct, frozen=True):
@@ -53,7 +63,13 @@ class HttpAddress(msgspec.Struct, frozen=True):
     old: bool = False
 
 
-Face: TypeAlias = StdioFace | HttpAddress
+class ControlName(msgspec.Struct, frozen=True):
+    """A server by its name on a control channel."""
+
+    server: str
+
+
+Face: TypeAlias = StdioFace | HttpAddress | ControlName
 
 
 def is_url(text: str) -> bool:
@@ -61,10 +77,25 @@ def is_url(text: str) -> bool:
     return "://" in text
 
 
+def read_control(text: str) -> ControlName | None:
+    """Return the server that `control:NAME` names, None for a word of another kind.
+
+    Raises `ConfigError` for one without a name.
+    """
+    if not text.startswith(_CONTROL):
+        return None
+    name = text.removeprefix(_CONTROL)
+    if not name or not name.isprintable():
+        raise ConfigError(f"{_CONTROL} names no server; write {_CONTROL}NAME, such as {_CONTROL}notes")
+    return ControlName(name)
+
+
 def read_face(text: str) -> Face:
     """Return the face of that name.  Raises `ConfigError` for one that there is not."""
     if text in _STDIO:
         return StdioFace(_STDIO[text])
+    if (control := read_control(text)) is not None:
+        return control
     try:
         parts = urlsplit(text.removeprefix("sse+"))
     except ValueError:

@@ -46,6 +46,7 @@ class HeldConnections:
         self._handles: dict[CallConnection, str] = {}
         self._size = 0
         self._closing: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     def __repr__(self) -> str:
         return f"<HeldConnections {len(self._held)} held, {self._size} bytes>"
@@ -56,9 +57,11 @@ class HeldConnections:
     def hold(self, connection: CallConnection, request: Request) -> str:
         """Keep a call that asks its client, and return the `requestState` that it is found by.
 
-        Raises `LimitExceeded` when too many wait, or too much.
+        Raises `LimitExceeded` when too many wait, or too much, or nobody can come back any more.
         """
         limits = self._limits
+        if self._closed:
+            raise LimitExceeded("the bridge is closing, and its client cannot come back to it")
         if len(self._held) >= limits.held_calls:
             raise LimitExceeded(f"more than {limits.held_calls} calls wait for their clients' input")
         if self._size + connection.size > limits.held_bytes:
@@ -107,6 +110,7 @@ class HeldConnections:
 
     async def close(self) -> None:
         """Give up all calls that wait, and wait until each connection that was ended is closed."""
+        self._closed = True
         connections = list(self._handles)
         for connection in connections:
             connection.cancel("the bridge is closing")

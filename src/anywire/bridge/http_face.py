@@ -6,7 +6,6 @@ The clients may be anybody who reaches the address: they are not told what runs 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from anywire.bridge.relay import Relay
 from anywire.bridge.upstream import Upstream
@@ -14,7 +13,6 @@ from anywire.errors import AnywireError
 from anywire.transport.contract import Transport
 from anywire.transport.http_call import HttpCallTransport
 from anywire.transport.http_session import HttpServerTransport
-from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 __all__ = ("HttpFace",)
 
@@ -25,15 +23,8 @@ class HttpFace:
     `accept` is what an HTTP listener calls.
     """
 
-    def __init__(
-        self,
-        upstream: Upstream,
-        report: Callable[[str], None],
-        limits: Limits = DEFAULT_LIMITS,
-    ) -> None:
+    def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self._report = report
-        self._limits = limits
         self._relays: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
@@ -54,14 +45,14 @@ class HttpFace:
             relay = Relay(
                 transport,
                 make_target,
-                self._report,
-                self._limits,
+                self._upstream.report,
+                self._upstream.limits,
                 discreet=True,
                 ends_refused=ends_refused,
             )
             await relay.run()
         except AnywireError as error:
-            self._report(str(error))
+            self._upstream.report(str(error))
 
     async def close(self) -> None:
         """End all relays, and all servers."""

@@ -91,7 +91,6 @@ class Hub:
 
     def opened(self, connection: HubConnection) -> None:
         """A connection is in use from now on."""
-        self._stop_waiting()
         self._open.add(connection)
 
     def take(self, connection: HubConnection, message: Message | Batch) -> None:
@@ -120,14 +119,10 @@ class Hub:
         if before is not None and not before.over:
             return before
         routes = Routes(self._limits, self._declares)
-        server = HubServer(self._make_target, routes, self._report, self._limits, self._ended)
+        server = HubServer(self._make_target, routes, self._report, self._limits)
         self._server = server
         server.start(before)
         return server
-
-    def _ended(self, server: HubServer) -> None:
-        if self._server is server:
-            self._stop_waiting()
 
     def _end_idle(self) -> None:
         self._idle = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from anywire.bridge.pressure import Coupling
 from anywire.bridge.sharing.delivery import OURS, Delivery, Failed, Note, Reopened, ToClient, ToServer
 from anywire.bridge.sharing.fair_queue import FairQueue
-from anywire.errors import AnywireError, SpawnFailed
+from anywire.errors import AnywireError, SpawnFailed, TransportClosed
 from anywire.transport.contract import Transport, ignore
 from anywire.transport.deadline import bounded
 from anywire.wire.limits import Limits
@@ -25,10 +25,7 @@ __all__ = ("HubServer",)
 
 
 class HubServer:
-    """Does what the routes decide.  What is said to it before it has started waits, and goes in turns.
-
-    `on_over` is called once, when it has ended by itself or could not be started.
-    """
+    """Does what the routes decide.  What is said to it before it has started waits, and goes in turns."""
 
     def __init__(
         self,
@@ -36,13 +33,11 @@ class HubServer:
         routes: Routes,
         report: Callable[[str], None],
         limits: Limits,
-        on_over: Callable[[HubServer], None],
     ) -> None:
         self._make_target = make_target
         self._routes = routes
         self._report = report
         self._limits = limits
-        self._on_over = on_over
         self._target: Transport | None = None
         self._connections: dict[int, HubConnection] = {}
         self._queue = FairQueue()
@@ -75,8 +70,8 @@ class HubServer:
             if before is not None:
                 await before.close()
             self._target = target = self._make_target()
-            self._listen(target)
             name = getattr(target, "name", "the server")
+            self._listen(target, name)
             async with bounded(self._limits.connect_seconds, f"{name} did not start"):
                 await target.start()
         except AnywireError as error:
@@ -87,13 +82,13 @@ class HubServer:
             self._started = True
             self._pump()
 
-    def _listen(self, target: Transport) -> None:
+    def _listen(self, target: Transport, name: str) -> None:
         callbacks = target.callbacks
         callbacks.on_message = lambda message: self._do(self._routes.from_server(message))
         callbacks.on_error = self._take_error
         callbacks.on_failed = lambda id, error: self._do(self._routes.failed(id, error))
         callbacks.on_reopened = lambda: self._do(self._routes.reopened())
-        callbacks.on_end = lambda: self._end(None)
+        callbacks.on_end = lambda: self._end(TransportClosed(f"{name} closed the connection"))
         callbacks.on_close = self._end
         Coupling(self).attach(target)
 
@@ -112,6 +107,8 @@ class HubServer:
         """A connection is gone."""
         if self._connections.pop(connection.key, None) is not None and not self._over:
             self._do(self._routes.leave(connection.key))
+            if self._queue.size > self._limits.unread_bytes:
+                self._queue.forget(connection.key)  # else those who come and go would fill it
 
     # Doing.
 
@@ -135,13 +132,13 @@ class HubServer:
     def _put(self, delivery: ToServer) -> None:
         if delivery.cancels is not None and self._queue.withdraw(delivery.cancels):
             return  # it was never sent
-        self._queue.put(delivery.of, delivery.message)
+        self._queue.put(delivery.of, delivery.message, ordered=delivery.ordered)
         if not self._started or self._full:
             self._level(delivery.of)
 
     def _level(self, key: int) -> None:
         """See whether too much of one waits; of ours it is the server who asks without reading."""
-        waiting = self._queue.waiting_bytes(key)
+        waiting = self._queue.size_of(key)
         if key == OURS:
             (self.on_full if waiting > self._limits.write_high_bytes else self.on_room)()
         elif (connection := self._connections.get(key)) is not None:
@@ -202,7 +199,6 @@ class HubServer:
         if self._noise > 1:
             self._report(f"the server sent {self._noise} things that are no messages")
         self.finish()
-        self._on_over(self)
 
     def finish(self) -> None:
         """End it in the background; `over` from now on."""
@@ -210,7 +206,7 @@ class HubServer:
             self._ending = asyncio.get_running_loop().create_task(self._close())
 
     async def close(self) -> None:
-        """Send what waits to be sent, end it, free everything.  Idempotent, bounded in time."""
+        """Send what waits, as far as the server reads, and end it.  Idempotent, bounded in time."""
         self.finish()
         assert self._ending is not None
         await asyncio.shield(self._ending)

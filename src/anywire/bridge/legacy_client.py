@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import Final
 
+from anywire.bridge.layer import Mirrors
 from anywire.bridge.pressure import pass_on_pressure
 from anywire.errors import AnywireError, TransportClosed, TransportError
 from anywire.protocol.translate.effect import Effect, Failed, Noise, ToClient, ToServer
@@ -21,7 +22,8 @@ from anywire.wire.message import Batch, Fault, Message, Notification, Request
 
 __all__ = ("LegacyClientTransport",)
 
-# Over HTTP two requests have two ways, and one may be later than the other by so much.
+# Over HTTP two requests have two ways, and one may be later than the other by so much.  What is behind
+# `inner` may be HTTP where it does not look so: a hub has a server in common for several.
 _LINGER_SECONDS: Final = 0.25
 
 
@@ -29,22 +31,23 @@ class LegacyClientTransport:
     """See `anywire.transport.contract.Transport`.  `inner` leads to a server of the stateless era.
 
     Who holds it speaks the handshake era: shakes hands, may be asked things, hears of changes without more
-    ado.
+    ado.  `mirrors` is that of the transport, where it is one over HTTP.
     """
 
-    def __init__(self, inner: Transport, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, inner: Transport, limits: Limits = DEFAULT_LIMITS, *, mirrors: Mirrors | None = None
+    ) -> None:
         self.callbacks = Callbacks()
         #: What the server is called in errors.
         self.name: str = getattr(inner, "name", "the server")
         #: The raw id of the client's request that the message being handed over is about; None: not known.
         self.related: bytes | None = None
         self._inner = inner
-        mirrors = getattr(inner, "mirrors", None)  # which wires over HTTP have
         self._machine = LegacyClient(
             limits,
             # Another transport may take this one's place, and late answers to this one are not for that.
             name=f"anywire-{token_hex(4)}",
-            linger=0.0 if mirrors is None else _LINGER_SECONDS,
+            linger=_LINGER_SECONDS,
             mirrors=mirrors,
         )
         self._due: deque[ToClient | Failed | Noise | AnywireError | None] = deque()

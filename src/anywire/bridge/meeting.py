@@ -14,6 +14,7 @@ A client that gives up on one era and begins anew in the other is served in both
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -53,6 +54,7 @@ class _Way:
 
     def __init__(self) -> None:
         self.transport: Transport | None = None
+        self.relating: Relating | None = None
         self.waiting: list[tuple[Message | Batch, bytes | None]] = []
         # The `initialize` whose answer shows whether the server shakes hands.
         self.initialize: Request | None = None
@@ -77,8 +79,6 @@ class MeetingTransport:
         self._access = access
         self._ways: dict[Era, _Way] = {}
         self._opening: dict[Era, asyncio.Task[None]] = {}
-        # Which of the ways know to what a message belongs: seen once, since it is asked for each message.
-        self._relating: tuple[Relating, ...] = ()
         self._holds: set[str] = set()
         self._reason: AnywireError | None = None
         self._lost = False
@@ -101,9 +101,9 @@ class MeetingTransport:
     @property
     def related(self) -> bytes | None:
         """The raw id of the client's request that the message being handed over is about; None: not known."""
-        for way in self._relating:
-            if way.related is not None:
-                return way.related
+        for way in self._ways.values():
+            if way.relating is not None and (related := way.relating.related) is not None:
+                return related
         return None
 
     async def start(self) -> None:
@@ -147,8 +147,8 @@ class MeetingTransport:
     def _begin(self, era: Era, message: Message | Batch) -> _Way:
         way = self._ways[era] = _Way()
         if era is Era.STATELESS:
-            said = read_envelope(message.params) if isinstance(message, Request) else None
-            looking = self._for_stateless(said if isinstance(said, Envelope) else _ASKING)
+            assert isinstance(message, Request)
+            looking = self._for_stateless(message)
         else:
             if isinstance(message, Request) and message.method == "initialize":
                 way.initialize = message
@@ -170,7 +170,11 @@ class MeetingTransport:
         if self._upstream.era is not Era.STATELESS:
             return self._access.line()
         way.initialize = None
-        return LegacyClientTransport(self._access.line(), limits=self._upstream.limits)
+        return self._understood(self._access.line())
+
+    def _understood(self, line: Transport) -> Transport:
+        mirrors = self._upstream.mirrors if self._upstream.is_mirrored else None
+        return LegacyClientTransport(line, self._upstream.limits, mirrors=mirrors)
 
     async def _stop_asking(self) -> None:
         """A client that shakes hands while the server is asked for its era wants to know no more."""
@@ -185,12 +189,13 @@ class MeetingTransport:
                 error = AnywireError(f"{self.name} was not asked any more: the client has shaken hands")
                 call_back(self.callbacks.on_failed, message.id, error)
 
-    async def _for_stateless(self, client: Envelope) -> Transport:
+    async def _for_stateless(self, first: Request) -> Transport:
+        said = read_envelope(first.params)
+        client = said if isinstance(said, Envelope) else _ASKING
         if await self._access.ask(client) is Era.STATELESS:
             return self._access.line()
-        return ModernClientTransport(
-            self._access.conversations(), self._upstream.held, self._upstream.limits, name=self.name
-        )
+        connect = self._access.conversations(client, first.method)
+        return ModernClientTransport(connect, self._upstream.held, self._upstream.limits, name=self.name)
 
     async def _take(self, way: _Way, transport: Transport) -> None:
         """Put a transport on the way, and send what has waited."""
@@ -205,8 +210,7 @@ class MeetingTransport:
         self._share_pressure(transport)
         await transport.start()
         way.transport = transport
-        known = [each.transport for each in self._ways.values()]
-        self._relating = tuple(each for each in known if isinstance(each, Relating))
+        way.relating = transport if isinstance(transport, Relating) else None
         waiting, way.waiting = way.waiting, []
         for message, related in waiting:
             if not transport.closed:
@@ -264,26 +268,26 @@ class MeetingTransport:
     def _reconsider(self, way: _Way, initialize: Request, say: Callable[[], None]) -> None:
         """The server refuses to shake hands: `say` what it said, unless it is of the other era."""
         way.initialize = None
-        if self._upstream.era is not None:
+        if self._upstream.era is Era.HANDSHAKE:
             say()
             return
-        refusing, way.transport = way.transport, None
+        refusing, way.transport, way.relating = way.transport, None, None
         assert refusing is not None
         way.waiting.insert(0, (initialize, None))
         self._look(Era.HANDSHAKE, self._for_refused(way, refusing, say))
 
     async def _for_refused(self, way: _Way, refusing: Transport, say: Callable[[], None]) -> Transport:
         line = Opened(refusing)
-        try:
-            era = await ask_era(line, _ASKING, self._upstream.limits)
-        except AnywireError:
-            era = None
+        era = self._upstream.era  # another client may have found it out meanwhile
+        if era is None:
+            with contextlib.suppress(AnywireError):
+                era = await ask_era(line, _ASKING, self._upstream.limits)
         if era is not Era.STATELESS:
             del way.waiting[0]
             say()
             return line
         self._upstream.era = era
-        return LegacyClientTransport(line, limits=self._upstream.limits)
+        return self._understood(line)
 
     # Back-pressure.
 

@@ -6,7 +6,7 @@ It is also the way back to the client: over HTTP a message has to find the strea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -44,13 +44,16 @@ class Owed:
         # A pipe has one stream, so nothing needs to be told apart there.
         self._belonging = None if self._stream is not None else Belonging()
         self._most = limits.requests_in_flight
+        self._held = False
 
-    def has_room_for(self, requests: list[Request]) -> bool:
+    def has_room_for(self, requests: Sequence[Request]) -> bool:
         """Hold a client that asks faster than the server answers; refuse one that cannot be held."""
-        count = len(self.unanswered) + len(requests)
+        count = len(self.unanswered.asked) + len(requests)
+        if count < self._most:
+            return True
         if self._stream is not None:
-            if count >= self._most:
-                self._stream.hold_reading(_TOO_MANY)
+            self._stream.hold_reading(_TOO_MANY)
+            self._held = True
             return True
         if count > self._most:
             reason = f"more than {self._most} requests are unanswered; wait for some of them"
@@ -58,10 +61,11 @@ class Owed:
                 self.refuse(request.id, reason)
         return count <= self._most
 
-    def ask(self, request: Request) -> None:
-        """The client asks something."""
-        self.unanswered.ask(request)
-        self.settled.clear()
+    def ask(self, key: bytes, request: Request) -> None:
+        """The client asks something; `key` is that of the id."""
+        if not self.unanswered.asked:
+            self.settled.clear()
+        self.unanswered.ask(key, request)
         if self._belonging is not None:
             self._belonging.asked(request)
 
@@ -70,9 +74,10 @@ class Owed:
         asked = self.unanswered.settle(key)
         if self._belonging is not None:
             self._belonging.settled(key)
-        if not self.unanswered:
+        if not self.unanswered.asked:
             self.settled.set()
-        if self._stream is not None and 2 * len(self.unanswered) <= self._most:
+        if self._held and self._stream is not None and 2 * len(self.unanswered) <= self._most:
+            self._held = False
             self._stream.release_reading(_TOO_MANY)
         return asked
 
@@ -104,8 +109,7 @@ class Owed:
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Pass something on to the client; a client that has left hears nothing."""
-        if not self._face.closed:
-            try:
-                self._face.post(message, related)
-            except TransportError:
-                pass  # it is leaving, as its `on_close` will say
+        try:
+            self._face.post(message, related)
+        except TransportError:
+            pass  # it has left, or is leaving, as its `on_close` will say

@@ -16,6 +16,7 @@ from anywire.wire.codec import encode, encode_value
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
     ErrorResponse,
+    Fault,
     JsonRpcErrorCode,
     Notification,
     Request,
@@ -66,6 +67,14 @@ class Questions:
             self._lost.pop(key, None)
             return None if lost else reply
         return reply if asked[0] == asked[1] else _under(reply, asked[1])
+
+    def unusable(self, fault: Fault) -> Response | ErrorResponse | None:
+        """A reply of the client is none: return what the server is told instead; None: it did not ask."""
+        if not fault.is_reply or fault.id is None or id_key(fault.id) not in self._open:
+            return None
+        reason = f"the client's reply cannot be used: {fault.reason}"
+        refusal = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
+        return self.answer(msgspec.structs.replace(refusal, id=fault.id))
 
     def withdraw(self, notification: Notification) -> Notification:
         """The server cancels a request: return the notification as the client shall see it."""

@@ -29,7 +29,6 @@ from anywire.bridge.waiting import Waiting
 from anywire.errors import (
     AnywireError,
     DeadlineExceeded,
-    ProcessExited,
     RemoteProtocolError,
     TransportClosed,
     TransportError,
@@ -82,7 +81,7 @@ class Relay:
         self._noise: Noise | None = None
         self._target: Transport | None = None
         self._relating: Relating | None = None
-        self._up = False  # what the client says goes to the target
+        self._up: Transport | None = None  # the target, while what the client says goes to it
         self._opened = False  # the client has had an answer: from now on it has a conversation to lose
         self._served = False  # ... and this server has given one
         self._owed = Owed(face, limits)
@@ -130,7 +129,7 @@ class Relay:
             await self._face.start()  # what the client has said already is told why
             raise
         self._pressure.attach(target)
-        self._up = True
+        self._up = target
         await self._face.start()
 
     async def _until_either_leaves(self) -> None:
@@ -158,7 +157,7 @@ class Relay:
     def _from_client(self, message: Message | Batch) -> None:
         if isinstance(message, Batch):
             self._from_client_together(message)
-        elif not isinstance(message, Request) or self._owed.has_room_for([message]):
+        elif not isinstance(message, Request) or self._owed.has_room_for((message,)):
             noted = self._note(message)
             if noted is not None:
                 self._to_server(noted)
@@ -168,7 +167,7 @@ class Relay:
         if not self._owed.has_room_for([item for item in batch.items if isinstance(item, Request)]):
             return
         noted = [item if isinstance(item, Fault) else self._note(item) for item in batch.items]
-        if self._up and all(item is seen for item, seen in zip(batch.items, noted, strict=True)):
+        if self._up is not None and all(item is seen for item, seen in zip(batch.items, noted, strict=True)):
             self._to_server(batch)
             return
         for item in noted:
@@ -185,24 +184,25 @@ class Relay:
             return self._questions.answer(message)
         if message.method == INITIALIZED:
             self._remembered.initialized(message)
-            return message if self._up else None  # its successor is told anyway
+            return None if self._up is None else message  # its successor is told anyway
         if (cancelled := read_cancel(message)) is not None:
             self._settle(cancelled.key)
-            return message if self._up else None
+            return None if self._up is None else message
         return message
 
     def _ask(self, request: Request) -> Request | None:
-        if self._remembered.ours and id_key(request.id) in self._remembered.ours:
+        key = id_key(request.id)
+        if key in self._remembered.ours:
             self._owed.refuse(request.id, "that id is in use; take another")
             return None
-        self._owed.ask(request)
+        self._owed.ask(key, request)
         return request
 
     def _to_server(self, message: Message | Batch) -> None:
-        if self._server_left.is_set():
+        if self._up is not None and not self._up.closed:
+            self._forward(self._up, message)
+        elif self._server_left.is_set():
             self._fail_all()
-        elif self._target is not None and self._up and not self._target.closed:
-            self._forward(self._target, message)
         elif self._target is not None and isinstance(message, Response | ErrorResponse):
             self._forward(self._target, message)  # it may be asking before it takes over
         else:
@@ -215,6 +215,9 @@ class Relay:
         if not isinstance(error, Fault):
             self._report(str(error))
             self._owed.settled.set()  # nobody is there to read them
+            return
+        if (unusable := self._questions.unusable(error)) is not None:
+            self._to_server(unusable)
             return
         reply = error.answer(null_id(self._remembered.revision))
         if reply is not None:
@@ -264,8 +267,8 @@ class Relay:
     def _take_reply(self, reply: Response | ErrorResponse, id: bytes) -> bool:
         """The server has answered a request; say whether it was one of ours."""
         key = id_key(id)
-        if self._remembered.ours and key in self._remembered.ours:
-            self._take_own(key, reply)
+        if key in self._remembered.ours:
+            self._succession.settle(key, reply)
             return True
         asked = self._settle(key)
         if asked is None:
@@ -279,13 +282,6 @@ class Relay:
                 return False
         self._opened = True
         return False
-
-    def _take_own(self, key: bytes, reply: Response | ErrorResponse) -> None:
-        method = self._remembered.ours.pop(key)
-        if method == "initialize":
-            self._succession.answered(reply)
-        elif isinstance(reply, ErrorResponse):
-            self._report(f"{self._name} has refused {method} after a loss: {reply.detail().message}")
 
     def _settle(self, key: bytes) -> Request | bytes | None:
         asked = self._owed.settle(key)
@@ -302,22 +298,17 @@ class Relay:
         if error.id is not None and key in self._owed.unanswered:
             self._owed.fail(error.id, f"{BEHIND if self._discreet else self._name}: {reason}")
         elif key in self._remembered.ours:
-            self._own_failed(key, RemoteProtocolError(f"{self._name}: {reason}"))
+            self._succession.settle(key, RemoteProtocolError(f"{self._name}: {reason}"))
         elif self._noise is not None:
             self._noise.hear(error)
 
     def _target_failed(self, id: bytes, error: AnywireError) -> None:
         if id_key(id) in self._remembered.ours:
-            self._own_failed(id_key(id), error)
+            self._succession.settle(id_key(id), error)
             return
         if self._discreet:
             self._report(str(error))
         self._owed.fail(id, self._told(error))
-
-    def _own_failed(self, key: bytes, error: AnywireError) -> None:
-        method = self._remembered.ours.pop(key)
-        if method != "initialize" or not self._succession.failed(error):
-            self._report(f"{method} could not be said again after a loss: {error}")
 
     # When the server is lost.
 
@@ -341,24 +332,22 @@ class Relay:
         if self._ending or self._client_left.is_set() or not self._opened or self._target is None:
             self.end(error)
             return
-        self._up = False
+        self._up = None
         self._pressure.detach()
-        calm = not (self._owed.unanswered or self._remembered.is_listening) and _left_in_order(error)
+        needed = bool(self._owed.unanswered) or self._remembered.is_listening
         served = self._served or bool(self._owed.unanswered)
         again, failed = self._owed.unanswered.lose(self._remembered.listens, self._waiting.keys())
         for id in failed:
             self._owed.fail(id, self._told(error))
         self._owed.tell(self._questions.lose("the server was lost"))
         self._waiting.put_first(again)
-        self._report(f"{self._all_told(error)}; another takes over{' when it is needed' if calm else ''}")
-        self._succession.begin(
-            self._target, error or TransportClosed(self._all_told(error)), served=served, calm=calm
-        )
+        lost = error or TransportClosed(self._all_told(None))
+        self._succession.begin(self._target, lost, served=served, needed=needed)
 
     def carry_on(self, target: Transport) -> None:
         """Go on with a server that knows of the client's handshake."""
         self._pressure.attach(target)
-        self._up, self._served = True, False
+        self._up, self._served = target, False
         for message in self._remembered.settings():
             self._forward(target, message)
         for message in self._waiting.take():
@@ -377,6 +366,7 @@ class Relay:
     def end(self, error: AnywireError | None) -> None:
         """There will be no server any more."""
         self._server_error = self._server_error or error  # the first says why
+        self._up = None
         self._waiting.take()
         self._fail_all()
         self._server_left.set()
@@ -392,18 +382,12 @@ class Relay:
         return str(error) if error is not None else f"{self._name} was ended"
 
     def _forward(self, target: Transport, message: Message | Batch) -> None:
-        if target.closed:
-            return
         try:
             target.post(message)
         except TransportError as error:
             # A child that reads no more and runs on: nobody else will say what becomes of the request.
-            if isinstance(message, Request):
+            if isinstance(message, Request) and not target.closed:
                 self._target_failed(message.id, error)
-
-
-def _left_in_order(error: AnywireError | None) -> bool:
-    return error is None or (isinstance(error, ProcessExited) and error.returncode == 0)
 
 
 async def _first_of(*events: asyncio.Event, seconds: float | None = None) -> None:

@@ -14,6 +14,7 @@ from anywire.bridge.remembered import Remembered
 from anywire.bridge.respawn import Respawn
 from anywire.errors import (
     AnywireError,
+    ProcessExited,
     RemoteProtocolError,
     SpawnFailed,
     TransportClosed,
@@ -80,9 +81,11 @@ class Succession:
         self._respawn.opened(asyncio.get_running_loop().time())
         return target
 
-    def begin(self, lost: Transport, error: AnywireError, *, served: bool, calm: bool) -> None:
-        """A server is lost: `served` it anybody, and was it `calm` because nobody needed it?"""
+    def begin(self, lost: Transport, error: AnywireError, *, served: bool, needed: bool) -> None:
+        """A server is lost: `served` it anybody since it took over, and is it `needed` now?"""
+        calm = not needed and _left_in_order(error)
         self._respawn.lost(asyncio.get_running_loop().time(), served=served, calm=calm)
+        self._report(f"{error}; another takes over{' when it is needed' if calm else ''}")
         self._wanted.clear()
         self._task = asyncio.get_running_loop().create_task(self._succeed(lost, error, calm))
         self._task.add_done_callback(self._ended)
@@ -91,12 +94,16 @@ class Succession:
         """Somebody needs a server."""
         self._wanted.set()
 
-    def answered(self, reply: Response | ErrorResponse) -> None:
-        """The new server has answered the handshake."""
+    def settle(self, key: bytes, reply: Response | ErrorResponse | AnywireError) -> None:
+        """A request of ours has its answer, or cannot have one."""
+        method = self._remembered.ours.pop(key)
         if isinstance(reply, ErrorResponse):
-            self.failed(RemoteProtocolError(f"the new server refused initialize: {reply.detail().message}"))
-        elif self._opening is not None and not self._opening.done():
-            self._opening.set_result(reply)
+            reply = RemoteProtocolError(f"the new server refused {method}: {reply.detail().message}")
+        if isinstance(reply, Response):
+            if self._opening is not None and not self._opening.done():
+                self._opening.set_result(reply)
+        elif method != "initialize" or not self.failed(reply):
+            self._report(f"{method} could not be said again: {reply}")
 
     def failed(self, error: AnywireError | None) -> bool:
         """Something ended the server; say whether it was one that was about to take over."""
@@ -179,3 +186,7 @@ class Succession:
             raise SpawnFailed(f"no server could be made: {error}") from error
         self._relay.connect(target)
         return target
+
+
+def _left_in_order(error: AnywireError) -> bool:
+    return isinstance(error, TransportClosed) or (isinstance(error, ProcessExited) and error.returncode == 0)

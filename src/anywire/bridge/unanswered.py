@@ -31,35 +31,37 @@ class Unanswered:
     def __init__(self, limits: Limits) -> None:
         self._most_bytes = limits.replay_bytes
         self._kept_bytes = 0
-        self._asked: dict[bytes, Request | bytes] = {}
+        #: The requests by their keys; of those that are not kept, the raw ids.
+        self.asked: dict[bytes, Request | bytes] = {}
         self._again: set[bytes] = set()
 
     def __len__(self) -> int:
-        return len(self._asked)
+        return len(self.asked)
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._asked
+        return key in self.asked
 
     @property
     def ids(self) -> list[bytes]:
         """The raw ids."""
-        return [each.id if isinstance(each, Request) else each for each in self._asked.values()]
+        return [each.id if isinstance(each, Request) else each for each in self.asked.values()]
 
-    def ask(self, request: Request) -> None:
+    def ask(self, key: bytes, request: Request) -> None:
         """A request is on its way, or waits for a server."""
-        key = id_key(request.id)
+        if self._kept_bytes and key in self.asked:
+            self.settle(key)  # a client that uses an id twice has itself to thank
         if request.method in _KEPT and self._kept_bytes + _size(request) <= self._most_bytes:
-            self._asked[key] = request
+            self.asked[key] = request
             self._kept_bytes += _size(request)
         else:
-            self._asked[key] = request.id
+            self.asked[key] = request.id
 
     def settle(self, key: bytes) -> Request | bytes | None:
         """Forget a request that was answered, or is wanted no more.
 
         Returns it where it was kept, else its raw id; None where there is no such request.
         """
-        asked = self._asked.pop(key, None)
+        asked = self.asked.pop(key, None)
         if isinstance(asked, Request):
             self._kept_bytes -= _size(asked)
         if self._again:
@@ -74,7 +76,7 @@ class Unanswered:
         """
         again: list[Request] = []
         failed: list[bytes] = []
-        for key, asked in self._asked.items():
+        for key, asked in self.asked.items():
             if key in unsent:
                 continue
             if isinstance(asked, bytes):

@@ -217,18 +217,23 @@ class CallConnection(VirtualConnection):
         """Go on as another request, of whichever client."""
         self._held.release(self)
         self._client = client
-        self._loop.call_soon(self._perform, self._call.resume(request, envelope))
+        self._loop.call_soon(self._go_on, request, envelope)
+
+    def _go_on(self, request: Request, envelope: Envelope) -> None:
+        if not self._call.over:  # the client may have taken it back at once
+            self._perform(self._call.resume(request, envelope))
 
     def _do(self, step: Step) -> None:
         if isinstance(step, WantsInput):
             if not self._asking:
                 self._asking = True
-                self._loop.call_soon(self._ask)
+                # What is asked at once may come in several pieces.
+                self._loop.call_later(self._limits.gather_seconds, self._ask)
             return
         super()._do(step)
 
     def _ask(self) -> None:
-        """Put what was asked in this turn of the loop to the client."""
+        """Put what was asked by now to the client."""
         self._asking = False
         if not self._call.wants_input:
             return

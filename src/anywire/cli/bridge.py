@@ -14,24 +14,25 @@ from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from anywire.bridge.endpoint import HttpAddress, StdioFace
+    from anywire.bridge.endpoint import ControlName, HttpAddress, StdioFace
+    from anywire.bridge.upstream import Sharing
     from anywire.cli.children import Children
     from anywire.protocol.http.guard import Guard
     from anywire.transport.contract import Transport
     from anywire.transport.forwarding import Forwarding
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
+    from anywire.transport.stdio_claim import StdioClaim
     from anywire.wire.limits import Limits
 
 __all__ = ("add_parser", "run")
 
 _EPILOG = """examples:
   anywire bridge stdio+headers -- npx -y some-server
-  anywire bridge stdio --target-framing headers -- ./server
   anywire bridge stdio --env API_KEY --cwd ../project -- python server.py
   anywire bridge http://127.0.0.1:8000/mcp -- npx -y some-server
   anywire bridge stdio https://host.example/mcp --header 'Authorization: Bearer ${TOKEN}'
-  anywire bridge http://127.0.0.1:8000/mcp --forward-header Authorization https://host.example/mcp
+  anywire bridge http://127.0.0.1:8000/mcp control:notes -- ./program-with-servers
 """
 
 
@@ -41,7 +42,7 @@ def add_parser(commands: Commands) -> Parser:
         "bridge",
         prog="anywire bridge",
         help="offer one wire, call another",
-        usage="anywire bridge FACE [options] (URL | -- COMMAND [ARGUMENT ...])",
+        usage="anywire bridge FACE [options] (URL | [control:NAME] -- COMMAND [ARGUMENT ...])",
         description="Offer FACE and relay every message to the server at URL, or to COMMAND, and back. Over "
         "HTTP each session of a client gets a server of its own. A command gets a small environment (PATH, "
         "HOME, language); see --env.",
@@ -50,15 +51,15 @@ def add_parser(commands: Commands) -> Parser:
     parser.add_argument(
         "face",
         metavar="FACE",
-        help="what is offered: stdio, stdio+headers, http://HOST:PORT/path, such as "
-        "http://127.0.0.1:8000/mcp, or sse+http://HOST:PORT for old clients",
+        help="offered: stdio, stdio+headers, http://HOST:PORT/path, such as http://127.0.0.1:8000/mcp, "
+        "sse+http://HOST:PORT for old clients, or control:NAME on a host's control channel",
     )
     parser.add_argument(
         "target",
         nargs="?",
         metavar="URL",
-        help="the server to call, such as https://host.example/mcp (sse+https://… for an old one), "
-        "if it is no command",
+        help="the server to call, such as https://host.example/mcp (sse+https://… for an old one), if it is "
+        "no command; control:NAME for one that lives in the program behind '--'",
     )
     parser.add_argument(
         "--target-framing",
@@ -90,8 +91,8 @@ def add_parser(commands: Commands) -> Parser:
         type=duration,
         default=None,
         metavar="DURATION",
-        help="when an unused session over HTTP ends with its server "
-        f"({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), such as --idle 5m",
+        help=f"when an unused session ends ({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), "
+        "such as --idle 5m",
     )
     add_limit_options(parser)
     return parser
@@ -100,6 +101,7 @@ def add_parser(commands: Commands) -> Parser:
 def run(options: argparse.Namespace) -> int:
     """Run the bridge that the options describe until one of its ends leaves; return the exit code."""
     from anywire.bridge.endpoint import HttpAddress, read_face
+    from anywire.cli.bridge_target import target_maker
     from anywire.cli.children import Children
 
     face, children = read_face(options.face), Children()
@@ -107,35 +109,50 @@ def run(options: argparse.Namespace) -> int:
         _refuse_session_options(options)
         refuse_guard_options(options)
     forwarding = forwarding_of(options, over_http=isinstance(face, HttpAddress))
-    make_target = _target_maker(options, children, forwarding)
+    make_target = target_maker(options, children, forwarding)
     if isinstance(face, HttpAddress):
         return _offer_http(options, face, make_target, children, forwarding)
     return _offer_stdio(options, face, make_target, children)
 
 
 def _offer_stdio(
-    options: argparse.Namespace, face: StdioFace, make_target: Callable[[], Transport], children: Children
+    options: argparse.Namespace,
+    face: StdioFace | ControlName,
+    make_target: Callable[[], Transport],
+    children: Children,
 ) -> int:
     from anywire.bridge.era import era_of
     from anywire.bridge.relay import Relay
     from anywire.bridge.upstream import Upstream
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
-    from anywire.transport.stdio_server import StdioListener
 
     # Before there is an event loop: one that is made while stdin or stdout is closed takes its number.
     claim = claim_stdio()
 
     async def relay() -> None:
-        listener = StdioListener(claim, framing=face.framing)
         upstream = Upstream(make_target, _report, era=era_of(options.era))
         try:
-            await Relay(listener.open(), upstream.target, _report).run()
+            await Relay(_client_at(face, claim), upstream.target, _report).run()
         finally:
             await upstream.close()
 
     run_process(lambda: children.run(relay()), DEFAULT_LIMITS)
     return 0
+
+
+def _client_at(face: StdioFace | ControlName, claim: StdioClaim) -> Transport:
+    """Return the transport to the client on this process's own stdio."""
+    from anywire.bridge.endpoint import ControlName
+
+    if isinstance(face, ControlName):
+        from anywire.transport.control.channel import StdioChannel
+        from anywire.transport.control.sole import control_face
+
+        return control_face(face.server, StdioChannel(claim))
+    from anywire.transport.stdio_server import StdioListener
+
+    return StdioListener(claim, framing=face.framing).open()
 
 
 def _offer_http(
@@ -150,8 +167,14 @@ def _offer_http(
     from anywire.bridge.upstream import Upstream
 
     limits = _limits_of(options)
-    upstream = Upstream(make_target, _report, limits, shared=options.shared, era=era_of(options.era))
-    relays = HttpFace(upstream, _report, limits)
+    upstream = Upstream(
+        make_target,
+        _report,
+        limits,
+        sharing=_sharing_of(options, forwarding),
+        era=era_of(options.era),
+    )
+    relays = HttpFace(upstream)
 
     def make(guard: Guard, limits: Limits) -> HttpListener | SseListener:
         from anywire.protocol.http.stateless import StatelessFace
@@ -177,6 +200,16 @@ def _offer_http(
     return listen(options, face, make, close=close, limits=limits, forwarding=forwarding)
 
 
+def _sharing_of(options: argparse.Namespace, forwarding: Forwarding | None) -> Sharing:
+    from anywire.bridge.upstream import Sharing
+
+    if forwarding is None:
+        return Sharing.ALL if options.shared else Sharing.STATELESS
+    if options.shared:
+        raise ConfigError("--forward-header says who each client is, and --shared makes them one; give one")
+    return Sharing.NOBODY
+
+
 def _limits_of(options: argparse.Namespace) -> Limits:
     usual = DEFAULT_LIMITS.child_sessions if options.command else DEFAULT_LIMITS.sessions
     return DEFAULT_LIMITS.replace(
@@ -190,45 +223,6 @@ def _refuse_session_options(options: argparse.Namespace) -> None:
     for name, value in given.items():
         if value:
             raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
-
-
-def _target_maker(
-    options: argparse.Namespace, children: Children, forwarding: Forwarding | None
-) -> Callable[[], Transport]:
-    """Return what makes a transport to the target: a command behind '--', or a URL."""
-    import os
-
-    from anywire.bridge.endpoint import child_environment, is_url, target_framing
-    from anywire.cli.headers import headers_of
-    from anywire.transport.redact import show_word
-
-    framing = target_framing(options.target_framing)
-    if options.command and options.target is not None:
-        shown = "the URL" if is_url(options.target) else repr(show_word(options.target))
-        raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
-    if options.command:
-        from anywire.transport.process import Command
-        from anywire.transport.stdio_client import StdioClientTransport
-
-        environment = child_environment(options.env, os.environ)
-        child = Command(tuple(options.command), environment, options.cwd, options.inherit_env)
-        return lambda: children.add(StdioClientTransport(child, framing=framing, on_stderr=_pass_on))
-    if options.target is None or not is_url(options.target):
-        raise ConfigError("say what to call: anywire bridge FACE (URL | -- COMMAND [ARGUMENT ...])")
-    from anywire.client.connect import http_transport
-
-    url, headers = options.target, headers_of(options)
-    http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now
-    if forwarding is None:
-        return lambda: http_transport(url, headers, None, DEFAULT_LIMITS)
-    return lambda: http_transport(url, headers, forwarding.hook(), DEFAULT_LIMITS)
-
-
-def _pass_on(line: bytes) -> None:
-    """Write a line of the server's stderr on ours, as it came."""
-    from anywire.cli.failure import write_stderr
-
-    write_stderr(line + b"\n")
 
 
 def _report(sentence: str) -> None:

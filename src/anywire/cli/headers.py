@@ -37,7 +37,7 @@ def add_header_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--header-file",
         metavar="FILE",
-        help="a file of headers, one a line, such as --header-file ~/headers",
+        help="a file of header lines, such as --header-file ~/headers",
     )
 
 
@@ -48,8 +48,7 @@ def add_forward_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a header of the client's requests over HTTP that goes on with them to the URL, "
-        "such as --forward-header Authorization; may be repeated",
+        help="a header that goes on with each request to the URL, such as --forward-header Authorization",
     )
 
 
@@ -71,9 +70,17 @@ def forwarding_of(options: argparse.Namespace, *, over_http: bool) -> Forwarding
             raise ConfigError("--forward-header takes the name of a header, such as Authorization")
         if not is_forwardable(name):
             raise ConfigError(f"--forward-header {name}: that belongs to one connection or one message")
-    if options.token_env is not None and "authorization" in map(str.lower, names):
-        raise ConfigError("--forward-header Authorization would send the token of --token-env to the URL")
+    if "authorization" in map(str.lower, names):
+        _refuse_other_authorization(options.token_env, options.target or "")
     return Forwarding(names)
+
+
+def _refuse_other_authorization(token_env: str | None, url: str) -> None:
+    """Refuse to forward an `Authorization` that is ours, or that would stand beside one of ours."""
+    if token_env is not None:
+        raise ConfigError("--forward-header Authorization would send the token of --token-env to the URL")
+    if "@" in re.split(r"[/?#]", url.partition("://")[2])[0]:
+        raise ConfigError("--forward-header Authorization cannot be joined with the user that the URL names")
 
 
 def headers_of(options: argparse.Namespace) -> dict[str, str]:

@@ -32,29 +32,25 @@ def add_guard_options(parser: argparse.ArgumentParser) -> None:
         "--allow-host",
         action="append",
         default=[],
-        metavar="NAME[:PORT]",
-        help="a name under which clients may reach the HTTP address, besides the one it is bound to, "
-        "such as --allow-host tools.example; may be repeated",
+        metavar="NAME",
+        help="a further name of the HTTP address, such as --allow-host tools.example; may be repeated",
     )
     parser.add_argument(
         "--allow-origin",
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="a web page's origin that may use the HTTP address, "
-        "such as --allow-origin https://app.example; may be repeated",
+        help="web pages that may use it, such as --allow-origin https://app.example; may be repeated",
     )
     parser.add_argument(
         "--token-env",
         metavar="NAME",
-        help="the variable with the bearer token that every request to the HTTP address must bring, "
-        "such as --token-env MCP_TOKEN",
+        help="the variable with the token that clients over HTTP must bring, such as --token-env MCP_TOKEN",
     )
     parser.add_argument(
         "--allow-unauthenticated",
         action="store_true",
-        help="let other machines in without asking who they are, "
-        "for example: --allow-unauthenticated behind a proxy that asks",
+        help="let other machines in without a token, for example: --allow-unauthenticated behind a proxy",
     )
 
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 __all__ = ("FdReader", "FdWriter")
 
-_READ_BYTES = 256 * 1024
+_READ_BYTES = 64 * 1024
 # A reader that is slow has this many times as long as one that is stuck.
 _DRAIN_ROUNDS = 5
 

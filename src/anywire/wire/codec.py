@@ -52,6 +52,13 @@ _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
 _ID_START = frozenset(b'"-0123456789')
 _TELLING_NAME = re.compile(rb'"(?:(result|error)|method|params)"[ \t\r\n]*+:')
+# What stands in a long message before the value that usually makes up most of a message.
+_BEFORE_VALUE = re.compile(
+    rb"[ \t\r\n]*+\{[ \t\r\n]*+"
+    rb'(?:"(?:jsonrpc|id|method)"[ \t\r\n]*+:[ \t\r\n]*+(?:"[^"\\]*+"|[-+.eE0-9]++)[ \t\r\n]*+,[ \t\r\n]*+)*+'
+    rb'"(?:params|result)"[ \t\r\n]*+:[ \t\r\n]*+'
+)
+_LONG = 512
 
 # The length of the members that a message has around their values, when nothing is between them:
 # a frame of exactly that length has no white space, no unknown member and no member twice.
@@ -86,7 +93,7 @@ def decode(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Message | Batch | F
     if envelope.jsonrpc != "2.0" or (len(frame) > 2 * limits.depth and depth_exceeds(frame, limits.depth)):
         return _decode_carefully(frame, limits)
     message, bare_size = _from_envelope(envelope, frame)
-    if message is None or (bare_size != len(frame) and _may_repeat_a_name(frame)):
+    if message is None or (bare_size != len(frame) and _may_repeat_a_name(frame, message)):
         return _decode_carefully(frame, limits)
     return message
 
@@ -114,7 +121,13 @@ def _from_envelope(envelope: _Envelope, frame: bytes) -> tuple[Message | None, i
     return Response(token, raw, frame), _BARE + _ID + len(token) + _RESULT + len(raw)
 
 
-def _may_repeat_a_name(frame: bytes) -> bool:
+def _may_repeat_a_name(frame: bytes, message: Message) -> bool:
+    if len(frame) >= _LONG and not isinstance(message, ErrorResponse):
+        value = message.result if isinstance(message, Response) else message.params
+        before = _BEFORE_VALUE.match(frame)
+        if value and before and frame[before.end() + len(value) :].strip(_SPACE) == b"}":
+            # All that follows is the value, so that no name of the envelope is behind its beginning.
+            frame = before[0]
     return b"\\u" in frame or any(frame.count(name) > 1 for name in _QUOTED_NAMES)
 
 

@@ -33,6 +33,7 @@ _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
 _BRACE_OPEN, _BRACE_CLOSE = b"{}"
 _LF, _CR = b"\n\r"
+_LONG = 1024
 
 
 class NewlineFramer:
@@ -50,7 +51,7 @@ class NewlineFramer:
     def feed(self, chunk: bytes) -> list[Frame | Fault]:
         """Take the next bytes; return the lines they completed."""
         out: list[Frame | Fault] = []
-        lines = chunk.split(b"\n")
+        lines = _split(chunk)
         rest = lines.pop()
         if lines and (self._pending or self._oversized is not None):
             self._complete(lines[0], out)
@@ -125,6 +126,21 @@ class NewlineFramer:
             out.append(Fault(FaultKind.FRAMING_CHANGED, reason, None, False, excerpt, len(frame), start))
         elif frame:
             out.append(frame)
+
+
+def _split(chunk: bytes) -> list[bytes]:
+    """Split at line feeds.  Long lines are searched for, which is faster than to look at each byte."""
+    end = chunk.find(b"\n")
+    if 0 <= end < _LONG:
+        return chunk.split(b"\n")
+    lines: list[bytes] = []
+    start = 0
+    while end >= 0:
+        lines.append(chunk[start:end])
+        start = end + 1
+        end = chunk.find(b"\n", start)
+    lines.append(chunk[start:])
+    return lines
 
 
 def parse_message_line(line: bytes | str, limits: Limits = DEFAULT_LIMITS) -> Request | Notification | Fault:

@@ -4,12 +4,16 @@ The fast decoder (msgspec) rejects a lone surrogate escape although JSON allows 
 about duplicate members, and says nothing about a message that is cut or malformed half-way.  This
 scanner walks the top level of an object member by member, gives each value's span, and stops at
 the first thing that is not JSON, keeping what it found so far.  Linear in time, no recursion.
+
+Where the fast decoder does read an object, it also knows where the values of its members end.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import accumulate, count
+from typing import Final
 
 import msgspec
 from msgspec import Raw
@@ -35,12 +39,20 @@ _SURROGATE = re.compile(
     rb"\\(?:\\|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2}))"
 )
 _MALFORMED = re.compile(r"(?:JSON is malformed: )?(.*?) ?\(byte (\d+)\)")
-_OBJECT, _ARRAY, _QUOTE = b'{["'
+_OBJECT, _ARRAY, _QUOTE = _CLOSED = b'{["'  # with which values begin that say themselves where they end
 _BRACKETS = b"{[}]"
+# So long a text is looked through for so few brackets before they are counted.
+_LONG, _FEW = 4096, 8
 _STEPS = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")  # up and down, as signed bytes
 _NO_MARKS = bytes(byte for byte in range(256) if byte not in _BRACKETS + b'"')
 _BLOCK = 64 * 1024
 
+# So long an object is worth the fast decoder; of so many members in all depths it may make a dictionary.
+_WORTH: Final = 200
+_MOST_COLONS: Final = 100_000
+_NOTHING: Final[Mapping[str, Raw]] = {}
+
+_read_values = msgspec.json.Decoder(dict[str, Raw]).decode
 _check_syntax = msgspec.json.Decoder(Raw).decode
 
 
@@ -91,8 +103,9 @@ def scan_object(data: bytes, names: frozenset[str] | None = None, most: int | No
     position = _skip_space(data, position + 1)
     if data[position : position + 1] == b"}":
         return _finish(data, members, position + 1)
+    known = _known_values(data)
     for seen in count(1):
-        member, position = _scan_member(data, position)
+        member, position = _scan_member(data, position, known)
         if member is None or member.value_end < 0:
             return Scan(tuple(members), position, member and member.name)
         if seen == most:
@@ -128,7 +141,17 @@ def _skip_space(data: bytes, position: int) -> int:
     return found.end() if found else position
 
 
-def _scan_member(data: bytes, start: int) -> tuple[Member | None, int]:
+def _known_values(data: bytes) -> Mapping[str, Raw]:
+    """Return the values of an object, of each name the last; none where that cannot be had quickly."""
+    if len(data) < _WORTH or data.count(b":") > _MOST_COLONS:
+        return _NOTHING
+    try:
+        return _read_values(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _NOTHING
+
+
+def _scan_member(data: bytes, start: int, known: Mapping[str, Raw]) -> tuple[Member | None, int]:
     """Read one member; return it and its end, or what of it could be read and where that stopped."""
     name = _STRING.match(data, start)
     if name is None:
@@ -138,7 +161,11 @@ def _scan_member(data: bytes, start: int) -> tuple[Member | None, int]:
     if data[colon : colon + 1] != b":":
         return Member(decoded, start, colon, -1), colon
     value_start = _skip_space(data, colon + 1)
-    value_end = _skip_value(data, value_start)
+    value = known.get(decoded)
+    if value is not None and data[value_start] in _CLOSED and data.startswith(value, value_start):
+        value_end = value_start + len(memoryview(value))
+    else:
+        value_end = _skip_value(data, value_start)
     stopped = value_end if value_end >= 0 else _where_it_breaks(data, value_start)
     return Member(decoded, start, value_start, value_end), stopped
 
@@ -200,6 +227,8 @@ def scan_array(data: bytes, limit: int) -> list[bytes]:
 
 def depth_exceeds(data: bytes, limit: int) -> bool:
     """Say whether arrays and objects nest deeper than `limit`."""
+    if len(data) >= _LONG and limit >= 2 * _FEW and _has_few(data, b"{") and _has_few(data, b"["):
+        return False
     if data.count(b"{") + data.count(b"[") <= limit:
         return False
     if b"\\" in data:
@@ -208,6 +237,16 @@ def depth_exceeds(data: bytes, limit: int) -> bool:
     # what is outside of strings stays outside.
     marks = data.translate(None, _NO_MARKS).replace(b'""', b"")
     return not _is_shallow(marks, limit) and _deepest(marks, limit) > limit
+
+
+def _has_few(data: bytes, bracket: bytes) -> bool:
+    """Say quickly whether there are at most `_FEW`: finding a byte is far faster than counting it."""
+    position = -1
+    for _ in range(_FEW + 1):
+        position = data.find(bracket, position + 1)
+        if position < 0:
+            return True
+    return False
 
 
 def _is_shallow(marks: bytes, limit: int) -> bool:

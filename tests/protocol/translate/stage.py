@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from anywire.errors import AnywireError
 from anywire.protocol.translate.effect import Effect, Failed, Noise, ToClient, ToServer
 from anywire.protocol.translate.legacy_client import LegacyClient
-from anywire.wire.codec import decode, decode_value, encode, encode_value
+from anywire.wire.codec import decode, encode, encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Fault
 
@@ -43,10 +44,10 @@ class Stage:
             match effect:
                 case ToServer():
                     self.frames.append(encode(effect.message))
-                    self.to_server.append(decode_value(self.frames[-1], object))
+                    self.to_server.append(json.loads(self.frames[-1]))
                 case ToClient():
                     self.frames.append(encode(effect.message))
-                    self.to_client.append(decode_value(self.frames[-1], object))
+                    self.to_client.append(json.loads(self.frames[-1]))
                     self.related.append(effect.related)
                 case Failed():
                     self.failed.append((effect.id, effect.error))

@@ -52,10 +52,10 @@ class Schedule(RuleBasedStateMachine):
             assert said["id"] not in self.used
             self.used.add(said["id"])
             self.in_flight[said["id"]] = said["params"].get("token")
-        for said in [
-            each for item in stage.to_client for each in (item if isinstance(item, list) else [item])
-        ]:
-            self.look_at(said)
+        for item in stage.to_client:
+            items = cast("list[Any]", item) if isinstance(item, list) else [item]
+            for each in items:
+                self.look_at(each)
         for id, _ in stage.failed:
             del self.unanswered[next(each for each in self.unanswered if repr(each) == repr_of(id))]
         stage.to_server, stage.to_client, stage.failed = [], [], []

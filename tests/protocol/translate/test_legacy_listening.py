@@ -333,3 +333,16 @@ def test_only_one_old_request_lingers() -> None:
     stage.server(ends(second)[0])
     stage.pass_time(10)
     assert stage.to_server == []
+
+
+def test_an_old_request_tells_nothing_of_what_is_not_subscribed_to_any_more() -> None:
+    stage = shaken(server=RESOURCES, linger=0.25)
+    old = subscribed(stage, "a:a", "b:b")
+    stage.pass_time(1)
+    new = stage.ask(1, "resources/unsubscribe", {"uri": "a:a"})
+    acknowledge(stage, new, "b:b")
+    assert stage.said()["result"] == {}
+    stage.server(updated(old, "a:a"))
+    assert heard(stage) == []
+    stage.server(updated(old, "b:b"))
+    assert len(heard(stage)) == 1

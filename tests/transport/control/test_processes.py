@@ -14,7 +14,6 @@ from anywire.transport.control.child import ChildChannel
 from anywire.transport.control.router import ControlRouter
 from anywire.transport.control.sole import control_target
 from anywire.transport.process import Command
-from anywire.transport.stdio_client import StdioClientTransport
 from anywire.wire.limits import DEFAULT_LIMITS
 from tests.transport.child import PROGRAMS
 from tests.transport.children import alive, eventually
@@ -38,9 +37,9 @@ class Program(ChildChannel):
         )
 
 
-@pytest.mark.parametrize("what", ["router", "face", "bridge_face"])
+@pytest.mark.parametrize("what", ["router", "face"])
 async def test_a_server_in_a_program_that_is_started_is_a_server_like_any_other(what: str) -> None:
-    """The target of a client or a bridge; its end is the end of the program."""
+    """The target of a client; its end is the end of the program."""
     program = Program(what)
     async with asyncio.timeout(30), connect(control_target("calc", program)) as client:
         results = await asyncio.gather(*(client.call_tool("double", {"number": n}) for n in range(50)))
@@ -49,18 +48,6 @@ async def test_a_server_in_a_program_that_is_started_is_a_server_like_any_other(
     assert program.said[-1] == "left in order"
     assert program.child is not None
     assert not alive(program.child.pid)
-
-
-async def test_a_server_that_lives_in_a_program_is_bridged_to_stdio() -> None:
-    """Its client starts a bridge, and the bridge the program; both end with the client."""
-    said: list[str] = []
-    transport = StdioClientTransport(
-        command("bridge_target"), on_stderr=lambda line: said.append(line.decode())
-    )
-    async with asyncio.timeout(30), connect(transport) as client:
-        results = await asyncio.gather(*(client.call_tool("double", {"number": n}) for n in range(50)))
-        assert [result.text for result in results] == [str(2 * n) for n in range(50)]
-    assert said.count("left in order") == 2
 
 
 async def test_a_program_without_that_server_is_told_apart_from_one_that_fails() -> None:

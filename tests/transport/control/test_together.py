@@ -99,7 +99,7 @@ async def test_a_bridge_carries_what_a_host_asks_to_any_server() -> None:
     server = toolbox()
     server.accept(server_end)
     reports: list[str] = []
-    relay = Relay(control_face("calc", sdk_end), client_end, reports.append)
+    relay = Relay(control_face("calc", sdk_end), lambda: client_end, reports.append)
     relaying = asyncio.create_task(relay.run())
     async with ControlHost(host_end) as host:
         assert await host.greeted() == ("calc",)
@@ -117,7 +117,9 @@ async def test_a_bridge_reaches_a_server_in_a_program_from_any_client() -> None:
     client_end, face = memory_pair()
     server = toolbox()
     reports: list[str] = []
-    relaying = asyncio.create_task(Relay(face, control_target("calc", host_end), reports.append).run())
+    relaying = asyncio.create_task(
+        Relay(face, lambda: control_target("calc", host_end), reports.append).run()
+    )
     async with ControlRouter(sdk_end, {"calc": server.accept}) as router:
         await router.initialize()
         async with connect(client_end, roots=["file:///data"], era="legacy") as client:

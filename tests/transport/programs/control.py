@@ -7,14 +7,10 @@ import os
 import sys
 
 from anywire import Server, connect
-from anywire.bridge.relay import Relay
 from anywire.transport.control.channel import StdioChannel
-from anywire.transport.control.child import ChildChannel
 from anywire.transport.control.host import ControlHost
 from anywire.transport.control.router import ControlRouter
 from anywire.transport.control.sole import control_face, control_target
-from anywire.transport.process import Command
-from anywire.transport.stdio_client import StdioClientTransport
 from anywire.transport.stdio_server import StdioListener
 
 server = Server("calc", version="1")
@@ -78,31 +74,11 @@ async def host() -> None:
         await host.wait()
 
 
-async def bridge_face() -> None:
-    """Be a program with a server, which is another program."""
-    target = StdioClientTransport(this_program("stdio"), on_stderr=pass_on)
-    await Relay(control_face("calc"), target, say).run()
-
-
-async def bridge_target() -> None:
-    """Be a server on stdio, which lives in another program."""
-    channel = ChildChannel(this_program("router"), on_stderr=pass_on)
-    await Relay(StdioListener().open(), control_target("calc", channel), say).run()
-
-
 async def stdio() -> None:
     """Be a server on stdio."""
     await server.serve(StdioListener().open())
 
 
-def this_program(what: str) -> Command:
-    return Command((sys.executable, "-W", "error", __file__, what))
-
-
-def pass_on(line: bytes) -> None:
-    say(line.decode())
-
-
-MODES = (router, face, silent, dies, target, host, bridge_face, bridge_target, stdio)
+MODES = (router, face, silent, dies, target, host, stdio)
 asyncio.run({each.__name__: each for each in MODES}[sys.argv[1]]())
 say("left in order")

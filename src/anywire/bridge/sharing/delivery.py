@@ -19,11 +19,13 @@ class ToServer(msgspec.Struct, frozen=True):
     """Send a message to the server, on behalf of the connection `of`, or `OURS`.
 
     `cancels` is the raw id of the request that it takes back: where that was not sent yet, neither is.
+    `ordered`: it concerns others as well, so that these go in one order, whosever they are.
     """
 
     of: int
     message: Message
     cancels: bytes | None = None
+    ordered: bool = False
 
 
 class ToClient(msgspec.Struct, frozen=True):

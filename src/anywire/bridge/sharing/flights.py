@@ -112,10 +112,11 @@ class Flights:
                 del self._running[client.owner]
 
     def leave(self, flight: Flight, client: Client, key: bytes) -> None:
-        """Who asked under that key waits for its reply no more."""
-        flight.askers = [
-            asker for asker in flight.askers if asker[0] is not client or id_key(asker[1]) != key
-        ]
+        """Who asked under that key waits for its reply no more; nor for progress, where it was the first."""
+        stays = [asker for asker in flight.askers if asker[0] is not client or id_key(asker[1]) != key]
+        if stays[:1] != flight.askers[:1]:
+            flight.token = None
+        flight.askers = stays
         client.flights.pop(key, None)
 
     @property

@@ -20,9 +20,9 @@ __all__ = (
     "repeats",
     "repeats_token",
     "subscription_tag",
+    "swap_progress_token",
     "with_id",
     "with_member",
-    "with_progress_token",
     "with_subscription_tag",
 )
 
@@ -31,6 +31,7 @@ _Named = TypeVar("_Named", bound=Request | Response | ErrorResponse)
 _Tagged = TypeVar("_Tagged", Notification, Response)
 
 _TOKEN: Final = "progressToken"  # noqa: S105 a name, no secret
+_TOKEN_NAME: Final = re.compile(rb'"progressToken"[ \t\r\n]*+:[ \t\r\n]*+')
 # Where nearly all programs write the id: first, behind the version, or at the very end.  To find it
 # there costs nothing, however long the message is.
 _ID_FIRST: Final = re.compile(rb'[ \t\r\n]*+\{ ?(?:"jsonrpc" ?: ?"2\.0" ?, ?)?"id" ?: ?')
@@ -85,9 +86,22 @@ def progress_token(params: bytes | None) -> bytes | None:
     return _in_meta(params, _TOKEN)
 
 
-def with_progress_token(message: _Asking, token: bytes) -> _Asking:
-    """Return a message that carries a progress token in its `_meta` with another."""
-    return _with_meta(message, _TOKEN, token)
+def swap_progress_token(message: _Asking, token: bytes) -> tuple[_Asking, bytes | None]:
+    """Return a message with another progress token in its `_meta`, and the one that it had.
+
+    Without one it stays as it is.
+    """
+    params = message.params
+    meta = get_member(params, "_meta") if params is not None and _may_have(params, _TOKEN) else None
+    old = None if meta is None else get_member(meta, _TOKEN)
+    if params is None or meta is None or old is None:
+        return message, None
+    name = _TOKEN_NAME.search(meta)
+    if name is not None and b"\\" not in meta and meta.count(b'"progressToken"') == 1:
+        changed = meta[: name.end()] + token + meta[name.end() + len(old) :]
+    else:
+        changed = set_member(meta, _TOKEN, token)
+    return _with_params(message, _replaced(params, "_meta", meta, changed)), old
 
 
 def subscription_tag(params: bytes | None) -> bytes | None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from anywire.bridge.sharing.client import Client
 from anywire.bridge.sharing.flights import Flight
+from anywire.wire.message import id_key
 
 __all__ = ("Subscriptions",)
 
@@ -25,7 +26,8 @@ class Subscriptions:
     def __init__(self) -> None:
         self._holders: dict[str, dict[int, Client]] = {}
         self._pending: dict[str, Flight] = {}
-        self._renounced: set[tuple[str, int]] = set()
+        #: Requests to follow that were taken back before they were answered: URI, connection, key of the id.
+        self._renounced: set[tuple[str, int, bytes]] = set()
         self._count: dict[int, int] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -39,9 +41,9 @@ class Subscriptions:
         """Whether the server tells of it already."""
         return uri in self._holders
 
-    def pending(self, uri: str) -> Flight | None:
-        """Return the request that will make the server tell of it."""
-        return self._pending.get(uri)
+    def is_pending(self, uri: str) -> bool:
+        """Whether the server is being asked to tell of it."""
+        return uri in self._pending
 
     def asked(self, flight: Flight) -> None:
         """The server is asked to tell of a resource."""
@@ -51,31 +53,32 @@ class Subscriptions:
         """The server has answered; say whether it must be told to stop: nobody wants it any more."""
         if self._pending.get(flight.uri) is flight:
             del self._pending[flight.uri]
-        renounced = {key for uri, key in self._renounced if uri == flight.uri}
-        self._renounced -= {(flight.uri, key) for key in renounced}
+        renounced = {each for each in self._renounced if each[0] == flight.uri}
+        self._renounced -= renounced
         if not agreed:
             return False
-        for client, _ in flight.askers:
-            if client.key not in renounced:
+        for client, id in flight.askers:
+            if (flight.uri, client.key, id_key(id)) not in renounced:
                 self.follow(client, flight.uri)
         return flight.uri not in self._holders
 
     def follow(self, client: Client, uri: str) -> None:
         """A connection follows a resource of which the server tells."""
-        self._renounced.discard((uri, client.key))
         holders = self._holders.setdefault(uri, {})
         if client.key not in holders:
             holders[client.key] = client
             self._count[client.key] = self.count(client) + 1
 
-    def resume(self, client: Client, uri: str) -> None:
-        """A connection wants a resource after all that it had given up while it was being asked for."""
-        self._renounced.discard((uri, client.key))
+    def join(self, client: Client, uri: str, id: bytes) -> Flight:
+        """A connection wants a resource that is being asked for; return the request whose answer counts."""
+        self._renounced.discard((uri, client.key, id_key(id)))
+        return self._pending[uri]
 
     def stop(self, client: Client, uri: str) -> bool:
         """A connection follows it no more; say whether the server has to hear of that."""
-        if uri in self._pending:
-            self._renounced.add((uri, client.key))
+        if (flight := self._pending.get(uri)) is not None:
+            keys = (id_key(id) for asker, id in flight.askers if asker is client)
+            self._renounced.update((uri, client.key, key) for key in keys)
             return False
         holders = self._holders.get(uri)
         if holders is None:

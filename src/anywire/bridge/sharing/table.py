@@ -89,9 +89,11 @@ class Table:
 
     # What is to be done.
 
-    def to_server(self, message: Message, of: int = OURS, cancels: bytes | None = None) -> None:
-        """Let a message go to the server."""
-        self._out.append(ToServer(of, message, cancels))
+    def to_server(
+        self, message: Message, of: int = OURS, cancels: bytes | None = None, *, ordered: bool = False
+    ) -> None:
+        """Let a message go to the server; see `ToServer`."""
+        self._out.append(ToServer(of, message, cancels, ordered))
 
     def to_client(self, client: Client, message: Message | Batch) -> None:
         """Let a message go to a client."""
@@ -144,7 +146,7 @@ class Table:
         """Ask the server something whose answer nobody waits for."""
         request = Request(b"0", method, params)
         flight = self.flights.begin(None, request, shared=True)
-        self.to_server(msgspec.structs.replace(request, id=flight.number))
+        self.to_server(msgspec.structs.replace(request, id=flight.number), ordered=True)
 
     def level(self) -> None:
         """Tell the server which log messages are wanted now, if it was told before and that has changed."""

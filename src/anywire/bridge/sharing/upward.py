@@ -7,18 +7,16 @@ from typing import Final
 import msgspec
 
 from anywire.bridge.sharing.client import Client
-from anywire.bridge.sharing.delivery import OURS
 from anywire.bridge.sharing.flights import Flight
 from anywire.bridge.sharing.handshake import declared_capabilities
 from anywire.bridge.sharing.log_levels import read_level
 from anywire.bridge.sharing.named_things import task_of
 from anywire.bridge.sharing.rewriting import (
-    progress_token,
     repeats,
     repeats_token,
+    swap_progress_token,
     with_id,
     with_member,
-    with_progress_token,
 )
 from anywire.bridge.sharing.table import Table, error_to
 from anywire.protocol.modern import claims_stateless
@@ -92,7 +90,7 @@ class Upward:
         if _is_ambiguous(request):
             reason = "Invalid params: a member that names something occurs twice"
             return error_to(request.id, JsonRpcErrorCode.InvalidParams, reason)
-        if _is_special(request.method) and len(request.params or b"") > limits.gather_bytes:
+        if request.method in _ORDERED and len(request.params or b"") > limits.gather_bytes:
             reason = f"Invalid params: those of {request.method} are longer than {limits.gather_bytes} bytes"
             return error_to(request.id, JsonRpcErrorCode.InvalidParams, reason)
         if len(client.flights) >= limits.shared_requests:
@@ -121,17 +119,12 @@ class Upward:
             self._ask_for_task(client, request)
 
     def _ask(self, client: Client, request: Request, *, shared: bool = False, uri: str = "") -> Flight:
-        """Give a request its new names and let it go.
-
-        What concerns others as well goes in one order for all clients.
-        """
+        """Give a request its new names and let it go."""
         flight = self._table.flights.begin(client, request, shared=shared, uri=uri)
         renamed = with_id(request, flight.number)
-        flight.token = progress_token(request.params)
-        if flight.token is not None:
-            renamed = with_progress_token(renamed, flight.number)
-        own_order = not shared or request.method == "initialize"
-        self._table.to_server(renamed, client.key if own_order else OURS)
+        renamed, flight.token = swap_progress_token(renamed, flight.number)
+        ordered = request.method in _ORDERED or request.method == "initialize"
+        self._table.to_server(renamed, client.key, ordered=ordered)
         return flight
 
     def _answer(self, client: Client, request: Request, result: bytes = b"{}") -> None:
@@ -164,9 +157,8 @@ class Upward:
         elif subscriptions.is_followed(uri):
             subscriptions.follow(client, uri)
             self._answer(client, request)
-        elif (flight := subscriptions.pending(uri)) is not None:
-            subscriptions.resume(client, uri)
-            self._table.flights.join(flight, client, request.id)
+        elif subscriptions.is_pending(uri):
+            self._table.flights.join(subscriptions.join(client, uri, request.id), client, request.id)
         else:
             subscriptions.asked(self._ask(client, request, shared=True, uri=uri))
 
@@ -204,7 +196,7 @@ class Upward:
             case "notifications/initialized":
                 if not table.handshake.told:
                     table.handshake.told = True
-                    table.to_server(message, client.key)
+                    table.to_server(message, client.key, ordered=True)
             case "notifications/cancelled":
                 self._take_cancel(client, message)
             case "notifications/progress":
@@ -235,13 +227,12 @@ class Upward:
             self._table.to_server(with_id(reply, question.id), client.key)
 
 
-_SPECIAL: Final = frozenset(
-    {"initialize", "resources/subscribe", "resources/unsubscribe", "logging/setLevel"}
-)
+#: What concerns others as well, and goes in one order for all clients.
+_ORDERED: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
 
 
 def _is_special(method: str) -> bool:
-    return method in _SPECIAL or method.startswith("tasks/")
+    return method in _ORDERED or method == "initialize" or method.startswith("tasks/")
 
 
 def _is_ambiguous(request: Request) -> bool:

@@ -27,7 +27,7 @@ from anywire.protocol.methods import METHODS
 from anywire.protocol.revisions import null_id
 from anywire.protocol.translate.effect import Effect, Noise, ToClient, ToServer
 from anywire.protocol.translate.legacy_calls import Calls, error_reply, gathered
-from anywire.protocol.translate.legacy_listening import Change, Listening, Settlement
+from anywire.protocol.translate.legacy_listening import Change, Listening, Settlement, why_ended
 from anywire.protocol.translate.legacy_listening import Outcome as Heard
 from anywire.protocol.translate.legacy_rounds import (
     Call,
@@ -187,7 +187,8 @@ class LegacyClient:
         if message.method == CANCELLED:
             return self._cancel(message)
         if message.method == "notifications/initialized":
-            return self._hear(self._listening.begin(self._terms.lists, now)) if self._closed is None else []
+            self._terms.is_open = True
+            return self._listen(now)
         known = METHODS.get(message.method)
         dropped = known is not None and known.notification and not known.to_server & _STATELESS
         return [] if dropped or self._closed is not None else [ToServer(message)]
@@ -233,10 +234,8 @@ class LegacyClient:
         call, question = taken
         if isinstance(message, ErrorResponse):
             detail = message.detail()
-            reason = (
-                f"{call.request.method} needs input first, and the client did not answer {question.method}"
-            )
-            reason = f"{reason}: {detail.message} (code {detail.code})"
+            reason = f"the client did not answer {question.method}: {detail.message} (code {detail.code})"
+            reason = f"{call.request.method} needs input first, and {reason}"
             return self._calls.refuse(call, _INTERNAL, reason)
         call.answers.append((question.name, message.result))
         return [] if call.asked else self._forward(call, next_params(call))
@@ -251,6 +250,12 @@ class LegacyClient:
             params = None
         request = with_member(call.request, "params", self._terms.envelope(params))
         return [ToServer(self._calls.send(call, request))]
+
+    def _listen(self, now: float) -> list[Effect]:
+        """Have changes told, when it is known of which and the client is there."""
+        if self._closed is not None or not self._terms.is_open:
+            return []
+        return self._hear(self._listening.begin(self._terms.lists, now))
 
     def _listen_request(self, params: bytes) -> Request:
         return Request(
@@ -313,7 +318,7 @@ class LegacyClient:
         call = self._calls.received(key)
         if call is None:
             refused = isinstance(message, ErrorResponse)
-            return self._hear(self._listening.ended(key, _why_ended(message), now, refused=refused))
+            return self._hear(self._listening.ended(key, why_ended(message), now, refused=refused))
         if isinstance(message, ErrorResponse):
             error = error_downward(call.request.method, message.error)
             return self._calls.reply(call, with_member(message, "error", error))
@@ -326,7 +331,7 @@ class LegacyClient:
             if isinstance(welcome, str):
                 reason = f"the server cannot be used: {welcome}"
                 return self._calls.refuse(call, _INVALID, reason)
-            return self._calls.reply(call, with_member(message, "result", welcome))
+            return self._calls.reply(call, with_member(message, "result", welcome)) + self._listen(now)
         kind = result_kind(result)
         if kind == INPUT_REQUIRED:
             return self._next_round(call, result, now)
@@ -392,9 +397,3 @@ class LegacyClient:
 def _is_of_the_other_era(method: str) -> bool:
     known = METHODS.get(method)
     return known is not None and bool(known.to_server) and not known.to_server & _HANDSHAKE
-
-
-def _why_ended(message: Response | ErrorResponse) -> str:
-    if isinstance(message, Response):
-        return "the server ended subscriptions/listen"
-    return f"the server refused subscriptions/listen: {message.detail().message}"

@@ -26,11 +26,13 @@ from anywire.protocol.types.listen import ListenAcknowledgedParams
 from anywire.wire.codec import encode_value
 from anywire.wire.event import CANCELLED
 from anywire.wire.limits import Limits
-from anywire.wire.message import Notification, Request, id_key
+from anywire.wire.message import ErrorResponse, Notification, Request, Response, id_key
+from anywire.wire.splice import get_member
 
-__all__ = ("ACKNOWLEDGED", "Change", "Listening", "Settlement")
+__all__ = ("ACKNOWLEDGED", "Change", "Listening", "Settlement", "why_ended")
 
 ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+_UPDATED: Final = "notifications/resources/updated"
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -167,7 +169,15 @@ class Listening:
             return []
         told = notification_downward(notification)
         is_old = self._old is not None and self._old.key == key
+        if is_old and self._was_ended(told):
+            return []
         return [ToClient(told)] if self._is_news(told, is_old=is_old) else []
+
+    def _was_ended(self, told: Notification) -> bool:
+        """Say whether an old request tells of what the client does not subscribe to any more."""
+        assert self._old is not None
+        uri = decoded(get_member(told.params or b"{}", "uri"), str) if told.method == _UPDATED else None
+        return uri in self._old.uris and uri not in self._uris
 
     def _is_news(self, told: Notification, *, is_old: bool) -> bool:
         """Say whether the other of two open requests has not told of it."""
@@ -260,6 +270,13 @@ class Listening:
         """The server is gone: nothing is listened to any more."""
         self._changes, self._again = [], None
         self._open = self._opening = self._old = None
+
+
+def why_ended(answer: Response | ErrorResponse) -> str:
+    """Say why a request ended that should stay open."""
+    if isinstance(answer, Response):
+        return "the server ended subscriptions/listen"
+    return f"the server refused subscriptions/listen: {answer.detail().message}"
 
 
 def _cancel(key: bytes) -> ToServer:

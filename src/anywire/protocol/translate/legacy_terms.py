@@ -36,6 +36,8 @@ class Terms:
     def __init__(self) -> None:
         #: The revision in which the client is spoken to, None before its `initialize`.
         self.revision: str | None = None
+        #: The client has said that the handshake is done, which it may before it has been answered.
+        self.is_open = False
         #: What the client can be asked.
         self.declared = ClientCapabilities()
         #: What the server can do.

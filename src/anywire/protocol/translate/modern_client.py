@@ -27,10 +27,10 @@ from anywire.wire.limits import Limits
 from anywire.wire.message import JsonRpcErrorCode, Request, Response, create_error_response
 from anywire.wire.splice import get_member
 
-__all__ = ("Discovery", "Read", "Retry", "read_request", "refused")
+__all__ = ("IN_ROUNDS", "Discovery", "Read", "Retry", "read_request", "refused")
 
 #: The methods whose server may ask the client before it answers.
-_IN_ROUNDS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
+IN_ROUNDS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 
 
 class Discovery(VirtualHandshake):
@@ -67,7 +67,7 @@ def read_request(request: Request, name: str, limits: Limits) -> Read:
             return Discovery(request, envelope, name)
         case "subscriptions/listen":
             return _listen(request, envelope, name, limits)
-        case method if method in _IN_ROUNDS:
+        case method if method in IN_ROUNDS:
             return _call(request, envelope, name)
         case _:
             return TranslatedCall(request, envelope, name)
