@@ -293,3 +293,21 @@ async def test_what_is_unusual_is_sent_as_well(path: str, headers: dict[str, str
             assert await response.read() == b"ok"
         assert there.asked[0].startswith(sent)
         assert there.asked[0].lower().count(b"host:") == 1
+
+
+async def test_who_speaks_first_is_told_apart() -> None:
+    """Nothing was sent to what is no HTTP server."""
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail.example ESMTP\r\n")
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    try:
+        async with exchange() as asking:
+            with pytest.raises((ConnectFailed, TransportBroken)):
+                await get(asking, url)
+    finally:
+        server.close()

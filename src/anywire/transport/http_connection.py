@@ -105,7 +105,8 @@ class HttpConnection(asyncio.Protocol):
         """
         self._chunks = []
         self._resume()
-        if self.is_usable:
+        # An answer that came before the request was complete leaves the rest of that in the way.
+        if self.is_usable and not self._transport.get_write_buffer_size():
             self.used, self._resting = True, False
             self.on_idle(self)
             return True

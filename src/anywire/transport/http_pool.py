@@ -53,6 +53,7 @@ class Pool:
         self._sweep: asyncio.TimerHandle | None = None
         self._context: ssl.SSLContext | None = None
         self._emptied: asyncio.Future[None] | None = None
+        self._is_closed = False
 
     async def get(self, origin: Origin, where: Callable[[], str]) -> HttpConnection:
         """Return a connection that can have a request: the last that was kept, or a new one.
@@ -88,6 +89,9 @@ class Pool:
         except (OSError, ssl.CertificateError) as error:
             there = f"{origin.host}:{origin.port}"
             raise ConnectFailed(f"{where()}: Cannot connect to host {there} [{describe(error)}]") from error
+        if self._is_closed or not made.is_usable:  # who speaks first speaks no HTTP
+            made.end()
+            raise ConnectFailed(f"{where()}: the connection ended before anything was sent")
         keep_alive(transport.get_extra_info("socket"))
         made.on_idle, made.on_lost = self._keep, self._lost
         self._all[made] = origin
@@ -147,6 +151,7 @@ class Pool:
 
     async def close(self) -> None:
         """End all connections."""
+        self._is_closed = True
         if self._sweep is not None:
             self._sweep.cancel()
         for connection in list(self._all):
