@@ -13,6 +13,9 @@ from anywire.wire.limits import Limits
 
 __all__ = ("HttpConnection",)
 
+if not hasattr(httptools.HttpResponseParser, "set_dangerous_leniencies"):
+    raise ImportError("httptools is older than 0.6.3")
+
 #: So much of a body may wait until somebody reads it.
 _WAITING_BYTES: Final = 512 * 1024
 #: So much may still come of an answer that nobody needs any more.
