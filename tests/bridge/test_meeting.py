@@ -11,15 +11,19 @@ import msgspec
 import pytest
 
 from anywire import Client, Context, PeerError, Server, connect
-from anywire.bridge.era import Era
+from anywire.bridge.era import Era, ask_era
+from anywire.bridge.opened import Opened
 from anywire.bridge.upstream import Sharing, Upstream
+from anywire.protocol.modern import Envelope
 from anywire.protocol.types.elicitation import ElicitFormParams, ElicitParams
+from anywire.protocol.types.initialize import ClientCapabilities, Implementation
 from anywire.testing import ScriptedPeer
-from anywire.transport.contract import Transport
+from anywire.transport.contract import Transport, ignore
 from anywire.transport.http_client import HttpClientTransport
 from anywire.transport.memory import MemoryTransport, memory_pair
+from anywire.wire.codec import encode_value
 from anywire.wire.limits import DEFAULT_LIMITS
-from anywire.wire.message import Batch, Message, Request
+from anywire.wire.message import Batch, Fault, FaultKind, Message, Notification, Request, Response
 from tests.http.in_process import AsgiExchange
 
 Choice = Literal["legacy", "modern"]
@@ -36,6 +40,9 @@ META: dict[str, Any] = {
     "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
     "io.modelcontextprotocol/clientInfo": {"name": "ada", "version": "1"},
 }
+
+
+ADA = Envelope("2026-07-28", ClientCapabilities(), Implementation("ada", "1"))
 
 
 class Name(msgspec.Struct):
@@ -238,6 +245,67 @@ async def test_a_client_that_is_refused_after_the_era_was_found_out_is_served_ne
         await opening
         await late.close()
         await upstream.close()
+
+
+@each_client
+async def test_what_a_server_says_before_it_is_asked_reaches_who_asks(client: Choice) -> None:
+    """Noise and notifications, in the order in which they came."""
+    near, server = memory_pair()
+    upstream = Upstream(lambda: near, lambda sentence: None, LIMITS)
+    said: asyncio.Queue[object] = asyncio.Queue()
+    target = upstream.target()
+    target.callbacks.on_message = said.put_nowait
+    target.callbacks.on_error = said.put_nowait
+    async with asyncio.timeout(20), ScriptedPeer(server) as peer:
+        await target.start()
+        fault, note = Fault(FaultKind.PARSE_ERROR, "noise"), Notification("notifications/message", b"{}")
+        near.callbacks.on_error(fault)
+        near.callbacks.on_message(note)
+        meta = META if client == "modern" else None
+        target.post(Request(b"1", "tools/list", encode_value({"_meta": meta} if meta else {})))
+        near.callbacks.on_message(note)
+        asked = await peer.receive()
+        assert asked["method"] == ("server/discover" if client == "modern" else "tools/list")
+        await peer.answer(asked, {"supportedVersions": ["2026-07-28"], "capabilities": {}})
+        if client == "modern":
+            await peer.answer(await peer.receive(), {})
+        assert [await said.get() for _ in range(3)] == [fault, note, note]
+        assert isinstance(await said.get(), Response)
+        await target.close()
+    await upstream.close()
+
+
+async def test_a_child_that_is_busy_is_waited_for_longer_than_one_that_ignores_the_question() -> None:
+    """A server of the stateless era may take its time to start."""
+    near, server = memory_pair()
+    busy = Busy()
+    setattr(near, "child", busy)  # noqa: B010 as a wire to a process has it
+    opened = Opened(near, ignore)
+    limits = LIMITS.replace(era_seconds=0.01)
+    async with asyncio.timeout(20), ScriptedPeer(server) as peer:
+        await opened.open()
+        asking = asyncio.create_task(ask_era(opened, ADA, limits))
+        question = await peer.receive()
+        await busy.was_looked_at.wait()
+        await peer.answer(question, {"supportedVersions": ["2026-07-28"], "capabilities": {}})
+        assert await asking is Era.STATELESS
+        await opened.close()
+
+
+class Busy:
+    """A process that computes."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.was_looked_at = asyncio.Event()
+
+    @property
+    def work(self) -> int:
+        """Another number at each look."""
+        self.looks += 1
+        if self.looks == 3:
+            self.was_looked_at.set()
+        return self.looks
 
 
 async def _fails_to_connect(upstream: Upstream) -> str:

@@ -74,10 +74,9 @@ class OwnServer:
 
     async def start(self, lost: Lost) -> None:
         """See `Access`."""
-        fresh = self._take_fresh()
-        fresh.callbacks.on_close = lost
-        await fresh.start()
-        self._open = Opened(fresh)
+        opened = Opened(self._take_fresh(), lost)
+        await opened.open()
+        self._open = opened
 
     async def ask(self, client: Envelope) -> Era:
         """See `Access`.  A server that dies of the question shakes hands, for all we know."""

@@ -15,7 +15,7 @@ from anywire.errors import AnywireError, DeadlineExceeded, PeerError, TransportC
 from anywire.protocol.legacy import ClientConversation
 from anywire.protocol.modern import Envelope
 from anywire.transport.contract import Callbacks, Transport
-from anywire.transport.stdio_client import StdioClientTransport
+from anywire.transport.process import ChildProcess
 from anywire.wire.codec import encode_value
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, ErrorResponse, Message, Request, Response
@@ -55,7 +55,7 @@ async def ask_era(transport: Transport, client: Envelope, limits: Limits) -> Era
 
     Raises the error with which the wire ended, and what says nothing about an era (`HttpStatusError`).
     """
-    question = _Question(transport, limits)
+    question = _Question(transport, transport.callbacks, limits)
     said = ClientConversation(client.client_info, encode_value(client.client_capabilities))
     over_http = hasattr(transport, "mirrors")
     seconds = limits.connect_seconds if over_http else limits.era_seconds
@@ -73,15 +73,17 @@ async def ask_era(transport: Transport, client: Envelope, limits: Limits) -> Era
 
 
 class _Question:
-    """Sends a request and waits for its answer; what else comes meanwhile is nobody's."""
+    """Sends a request and waits for its answer; what else comes meanwhile is for whoever listened before."""
 
-    def __init__(self, transport: Transport, limits: Limits) -> None:
+    def __init__(self, transport: Transport, listening: Callbacks, limits: Limits) -> None:
         self._transport = transport
+        self._listening = listening
         self._limits = limits
         self._asked = 0
         self._answer: asyncio.Future[Response] | None = None
         self.callbacks = Callbacks()
         self.callbacks.on_message = self._receive
+        self.callbacks.on_error = listening.on_error
         self.callbacks.on_failed = lambda _, error: self._fail(error)
         self.callbacks.on_close = lambda error: self._fail(error or TransportClosed("the server has ended"))
 
@@ -111,16 +113,16 @@ class _Question:
             self._answer.cancel()
 
     def _work(self) -> int:
-        child = self._transport.child if isinstance(self._transport, StdioClientTransport) else None
+        child: ChildProcess | None = getattr(self._transport, "child", None)
         return 0 if child is None else child.work
 
     def _receive(self, message: Message | Batch) -> None:
         answer = self._answer
-        if answer is None or answer.done() or not isinstance(message, Response | ErrorResponse):
+        if not isinstance(message, Response | ErrorResponse):
+            self._listening.on_message(message)
+        elif answer is None or answer.done() or message.id != _ID % self._asked:
             return
-        if message.id != _ID % self._asked:
-            return
-        if isinstance(message, Response):
+        elif isinstance(message, Response):
             answer.set_result(message)
         else:
             self._fail(peer_error(message))

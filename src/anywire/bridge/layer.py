@@ -9,6 +9,7 @@ from anywire.bridge.pressure import pass_on_pressure
 from anywire.errors import AnywireError
 from anywire.protocol.http.mirrored import Mirror
 from anywire.transport.contract import Callbacks, Transport
+from anywire.transport.process import ChildProcess
 from anywire.wire.message import Batch, Fault, Message
 
 __all__ = ("Layer", "Mirrors")
@@ -48,6 +49,11 @@ class Layer:
     def mirrors(self) -> Mirrors:
         """The arguments that headers repeat, which wires over HTTP have; others raise `AttributeError`."""
         return getattr(self._inner, "mirrors")  # noqa: B009 it is no part of the contract
+
+    @property
+    def child(self) -> ChildProcess | None:
+        """The process behind, which wires to one have; others raise `AttributeError`."""
+        return getattr(self._inner, "child")  # noqa: B009 it is no part of the contract
 
     async def start(self) -> None:
         """Open the wire."""

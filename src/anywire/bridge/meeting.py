@@ -281,7 +281,7 @@ class MeetingTransport:
         self._look(Era.HANDSHAKE, self._for_refused(way, refusing, say))
 
     async def _for_refused(self, way: _Way, refusing: Transport, say: Callable[[], None]) -> Transport:
-        line = Opened(refusing)
+        line = Opened(refusing, self._server_lost)
         era = self._upstream.era  # another client may have found it out meanwhile
         if era is None:
             with contextlib.suppress(AnywireError):
