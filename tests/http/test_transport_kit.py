@@ -14,7 +14,8 @@ from anywire.testing.transport_kit import Pair
 from anywire.transport.contract import Callbacks, Transport, ignore
 from anywire.transport.http_calls import HttpSession
 from anywire.transport.http_client import HttpClientTransport
-from anywire.transport.http_exchange import AiohttpExchange, Exchange
+from anywire.transport.http_direct import DirectExchange
+from anywire.transport.http_exchange import Exchange
 from anywire.transport.http_server import HttpListener
 from anywire.transport.http_session import HttpServerTransport
 from anywire.transport.sse_client import SseClientTransport
@@ -43,7 +44,7 @@ Place = Callable[[App], AbstractAsyncContextManager[tuple[str, MakeExchange]]]
 @asynccontextmanager
 async def at_socket(app: App) -> AsyncGenerator[tuple[str, MakeExchange]]:
     async with on_socket(app) as origin:
-        yield origin, lambda: AiohttpExchange(ROOMY)
+        yield origin, lambda: DirectExchange(ROOMY)
 
 
 @asynccontextmanager

@@ -31,6 +31,9 @@ _LOOK_SECONDS: Final = 0.25
 class Era(Enum):
     """How a server wants to be spoken to."""
 
+    # Asked for with each message: the hash that an `Enum` has of itself is one in Python.
+    __hash__ = object.__hash__
+
     #: It shakes hands: 2024-11-05 to 2025-11-25.  Whoever serves both eras counts as this one to a client
     #: that shakes hands, and as the other to one that does not.
     HANDSHAKE = "handshake"

@@ -114,13 +114,17 @@ class MeetingTransport:
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send as soon as the way is known."""
-        refuse_when_closed(self.closed, self.name, self._reason)
+        if self._lost or self._closing is not None:
+            refuse_when_closed(self.closed, self.name, self._reason)
         if isinstance(message, Notification) and self._ways and read_cancel(message) is not None:
             for way in self._ways.values():
                 way.post(message, related)
             return
         way = self._way_of(message)
-        way.post(message, related)
+        if way.transport is not None:
+            way.transport.post(message, related)
+            return
+        way.waiting.append((message, related))
         if len(way.waiting) == _WAITING:
             self.on_full()
 

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, MutableMapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from anywire.protocol.http.cors import share_with
 from anywire.protocol.http.guard import Guard
@@ -20,6 +20,7 @@ from anywire.wire.codec import encode
 from anywire.wire.limits import Limits
 
 __all__ = (
+    "DEPARTURE",
     "ClientGone",
     "Headers",
     "Intake",
@@ -40,6 +41,10 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = list[tuple[bytes, bytes]]
+
+#: What of ours may be among the extensions in a scope: it takes what is to be called when the client has
+#: gone, and returns what takes that back.  With `receive` alone it takes a task to hear of it.
+DEPARTURE: Final = "anywire.departure"
 
 _log = logging.getLogger("anywire.http")
 _JSON_HEADER = (b"content-type", JSON.encode())

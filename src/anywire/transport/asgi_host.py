@@ -99,6 +99,7 @@ class AsgiHost:
             h11_max_incomplete_event_size=limits.head_bytes,
             log_config=None,
             access_log=False,
+            proxy_headers=False,  # who the client is does not matter here
             ws="none",
             lifespan="off",
             timeout_keep_alive=75,

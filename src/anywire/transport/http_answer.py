@@ -34,6 +34,7 @@ from anywire.protocol.http.stateless import (
     status_of,
 )
 from anywire.transport.asgi import (
+    DEPARTURE,
     ClientGone,
     Headers,
     Receive,
@@ -60,6 +61,7 @@ __all__ = ("HttpAnswer",)
 
 #: A body of this size may be a cancellation, which waits for nothing.
 _SMALL_BYTES: Final = 4096
+_NONE: Final[dict[str, Any]] = {}
 _METHODS: Final = "GET, POST, DELETE"
 #: Turns of the loop after which the reply of a handler that does not wait is there.
 _TURNS: Final = 2
@@ -76,6 +78,7 @@ class HttpAnswer(StreamWire):
         """Answer the request; returns when the response is complete.  Raises `ClientGone`."""
         if not self._listener.is_here(path_of(scope)):
             return self.respond(404)
+        self.departure = scope.get("extensions", _NONE).get(DEPARTURE)
         headers = headers_of(scope)
         guard = self._listener.guard
         if guard.origins:  # only where some were named is there anything to say to pages

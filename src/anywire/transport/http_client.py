@@ -26,7 +26,8 @@ from anywire.protocol.modern import claimed_revision
 from anywire.protocol.retry import is_read_only
 from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
 from anywire.transport.http_calls import HttpCalls, HttpSession, TokenHook
-from anywire.transport.http_exchange import AiohttpExchange, Exchange
+from anywire.transport.http_direct import DirectExchange
+from anywire.transport.http_exchange import Exchange
 from anywire.transport.http_handshake import INITIALIZED, Handshake
 from anywire.transport.http_listening import GeneralStream
 from anywire.transport.http_order import Order, Turn
@@ -77,7 +78,7 @@ class HttpClientTransport:
     ) -> None:
         self.callbacks = Callbacks()
         self._limits = limits
-        self._calls = HttpCalls(url, headers, hook, exchange or (lambda: AiohttpExchange(limits)), limits)
+        self._calls = HttpCalls(url, headers, hook, exchange or (lambda: DirectExchange(limits)), limits)
         #: What this wire is called in errors.
         self.name = self._calls.name
         self._asker = Asker(self._calls, limits)

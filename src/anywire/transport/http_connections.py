@@ -7,15 +7,19 @@ heads that never end, connections on which nothing is asked, more connections th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from anywire.transport.asgi import DEPARTURE
+from anywire.transport.contract import ignore
 from anywire.wire.limits import Limits
 
 __all__ = ("BoundedConnection", "connection_class", "end_unfinished")
 
+_BEGINNING: Final = b"HTTP/1.1 "
 _REFUSALS: Final = {
     408: b"Request Timeout",
     431: b"Request Header Fields Too Large",
@@ -28,10 +32,48 @@ def _cycle(connection: HttpToolsProtocol) -> RequestResponseCycle | None:
     return connection.cycle
 
 
+class _Joining:
+    """A transport on which the head of a response goes out together with what follows it at once.
+
+    Otherwise each response would cost two calls of the system here, and two awakenings of its client.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._head = b""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 whatever a transport has
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Write; the head of a response when it is joined by its body, or nothing else is to be done."""
+        if self._head:
+            data, self._head = self._head + data, b""
+        elif data.startswith(_BEGINNING):
+            self._head = data
+            self._loop.call_soon(self._flush)
+            return
+        self._transport.write(data)
+
+    def _flush(self) -> None:
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head)
+
+    def close(self) -> None:
+        """Close when everything has been written."""
+        self._flush()
+        self._transport.close()
+
+
 class BoundedConnection(HttpToolsProtocol):
     """A connection of uvicorn's, within limits."""
 
     limits: Limits
+    # Who wants to know that the client has gone; made when somebody does.
+    _watchers: list[Callable[[], None]] | None = None
+    _is_lost = False
 
     # What has begun and is not complete when a chunk has been handled: the scope of a request whose head
     # it is, or its cycle; how much of it has come; and when somebody looked first.
@@ -45,7 +87,29 @@ class BoundedConnection(HttpToolsProtocol):
             self.transport = transport
             self._refuse(503)
             return
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", _Joining(transport)))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let everybody know that the client has gone."""
+        super().connection_lost(exc)
+        self._is_lost = True
+        watchers, self._watchers = self._watchers or (), None
+        for gone in watchers:
+            gone()
+
+    def on_message_begin(self) -> None:
+        """Put into the scope of a request how to hear that its client has gone."""
+        super().on_message_begin()
+        cast("dict[str, Any]", self.scope)["extensions"] = {DEPARTURE: self._watch}
+
+    def _watch(self, gone: Callable[[], None]) -> Callable[[], None]:
+        if self._is_lost:
+            self.loop.call_soon(gone)
+            return ignore
+        self.flow.resume_reading()  # which stops while a body is large: nothing would be heard
+        watchers = self._watchers = self._watchers or []
+        watchers.append(gone)
+        return partial(watchers.remove, gone)
 
     def data_received(self, data: bytes) -> None:
         """Take a chunk."""

@@ -7,9 +7,7 @@ is behind it.  aiohttp is imported when it is first used: it takes longer than e
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import io
-import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -19,6 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from anywire._version import __version__
 from anywire.errors import ConfigError, ConnectFailed, DeadlineExceeded, TransportBroken
+from anywire.transport.http_socket import (
+    KEEP_SECONDS,
+    PAUSE_SECONDS,
+    check_certificates,
+    describe,
+    keep_alive,
+)
 from anywire.transport.proxy import proxy_for
 from anywire.transport.redact import without_secrets
 from anywire.wire.limits import Limits
@@ -29,17 +34,10 @@ if TYPE_CHECKING:
     from aiohttp.tracing import Trace
     from multidict import CIMultiDictProxy
 
-__all__ = ("AiohttpExchange", "Exchange", "HttpResponse")
+__all__ = ("LARGE_BYTES", "AiohttpExchange", "Exchange", "HttpResponse")
 
-#: How long an idle connection is kept: less than the five seconds after which many servers drop one,
-#: since a request that crosses with the end of its connection may or may not have been executed.
-_KEEP_SECONDS: Final = 4.0
-#: A program that did something else for so long may not have been told of the end of a connection.
-_PAUSE_SECONDS: Final = 0.005
 #: A body that is larger is sent piece by piece, or it would keep everything else waiting.
-_LARGE_BYTES: Final = 256 * 1024
-#: When the system asks an idle connection for a sign of life, how often it asks again, and how many times.
-_ALIVE: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPALIVE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
+LARGE_BYTES: Final = 256 * 1024
 
 
 class HttpResponse(Protocol):
@@ -120,7 +118,7 @@ class AiohttpExchange:
     async def send(self, call: _AiohttpCall) -> aiohttp.ClientResponse:
         """Send the request of a call and return the response as aiohttp has it."""
         now = self.loop.time()
-        if now - self._last_used > _PAUSE_SECONDS:
+        if now - self._last_used > PAUSE_SECONDS:
             # After a pause the loop learns which kept connections are closed, before one is used again.
             await asyncio.sleep(0)  # now it asks the system ...
             await asyncio.sleep(0)  # ... and has acted on it
@@ -134,7 +132,7 @@ class AiohttpExchange:
                     call.method,
                     call.url,
                     headers=call.sent_headers,
-                    data=io.BytesIO(body) if body is not None and len(body) > _LARGE_BYTES else body,
+                    data=io.BytesIO(body) if body is not None and len(body) > LARGE_BYTES else body,
                     allow_redirects=False,
                     proxy=proxy,
                 )
@@ -155,7 +153,7 @@ class AiohttpExchange:
         except ValueError as error:
             raise ConfigError(f"{call.where}: this is no URL") from error
         if origin.lower().startswith("https:"):
-            _check_certificates(call.where)
+            check_certificates(call.where)
         self._proxies[origin] = proxy
         return proxy
 
@@ -172,9 +170,9 @@ class AiohttpExchange:
                 return ConfigError(f"{where}: this is no URL")
             case aiohttp.ClientError() | OSError():
                 kind = TransportBroken if connected and not _was_closed_before(error) else ConnectFailed
-                return kind(f"{where}: {_describe(error)}")
+                return kind(f"{where}: {describe(error)}")
             case ValueError() | TypeError():
-                return ConfigError(f"{where}: the request cannot be sent: {_describe(error)}")
+                return ConfigError(f"{where}: the request cannot be sent: {describe(error)}")
             case _:
                 return error
 
@@ -233,7 +231,7 @@ class _AiohttpCall:
         try:
             return await self._response.content.readany()
         except (self._exchange.client_error, OSError) as error:
-            raise TransportBroken(f"{self.where}: the answer was cut: {_describe(error)}") from error
+            raise TransportBroken(f"{self.where}: the answer was cut: {describe(error)}") from error
 
 
 #: The call that the current task is making.
@@ -254,9 +252,9 @@ def _connector() -> aiohttp.TCPConnector:
 
     # How many there may be at once is the transport's business: some must never wait for others.
     try:
-        return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS, socket_factory=_open_socket)
+        return Connector(limit=0, keepalive_timeout=KEEP_SECONDS, socket_factory=_open_socket)
     except TypeError:  # before 3.12 a socket could not be had one's own way
-        return Connector(limit=0, keepalive_timeout=_KEEP_SECONDS)
+        return Connector(limit=0, keepalive_timeout=KEEP_SECONDS)
 
 
 class _Headers(Mapping[str, str]):
@@ -288,20 +286,8 @@ def _open_socket(address: tuple[Any, ...]) -> socket.socket:
     """Make a socket whose other end is asked for a sign of life after a minute of silence."""
     family, kind, protocol = address[:3]
     opened = socket.socket(family=family, type=kind, proto=protocol)
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _ALIVE.items():
-        option: int | None = getattr(socket, name, None)  # not every system has each of them
-        if option is not None:
-            with contextlib.suppress(OSError):
-                opened.setsockopt(socket.IPPROTO_TCP, option, value)
+    keep_alive(opened)
     return opened
-
-
-def _check_certificates(where: str) -> None:
-    """OpenSSL passes over what is not there, and then trusts nobody.  Raises `ConfigError`."""
-    path = os.environ.get("SSL_CERT_FILE")
-    if path and not os.access(path, os.R_OK):
-        raise ConfigError(f"{where}: SSL_CERT_FILE is {path!r}, which cannot be read")
 
 
 def _origin_of(url: str) -> str:
@@ -311,7 +297,3 @@ def _origin_of(url: str) -> str:
 def _is_no_http(error: BaseException) -> bool:
     """Whether somebody was there who hung up, or answered what is no HTTP."""
     return type(error).__name__ in ("ServerDisconnectedError", "ClientResponseError", "ClientOSError")
-
-
-def _describe(error: BaseException) -> str:
-    return str(error) or type(error).__name__

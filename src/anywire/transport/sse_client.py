@@ -22,7 +22,8 @@ from anywire.protocol.http.client import Purpose, Reading
 from anywire.protocol.http.old_sse import ENDPOINT_EVENT, resolve_endpoint
 from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
 from anywire.transport.http_calls import HttpCalls, TokenHook
-from anywire.transport.http_exchange import AiohttpExchange, Exchange
+from anywire.transport.http_direct import DirectExchange
+from anywire.transport.http_exchange import Exchange
 from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import EventStreamDecoder, ServerEvent
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -48,7 +49,7 @@ class SseClientTransport:
     ) -> None:
         self.callbacks = Callbacks()
         self._limits = limits
-        self._calls = HttpCalls(url, headers, hook, exchange or (lambda: AiohttpExchange(limits)), limits)
+        self._calls = HttpCalls(url, headers, hook, exchange or (lambda: DirectExchange(limits)), limits)
         #: What this wire is called in errors.
         self.name = self._calls.name
         self._endpoint: asyncio.Future[str] | None = None

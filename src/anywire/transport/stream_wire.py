@@ -6,6 +6,8 @@ Specification: HTML `server-sent-events`; MCP `basic/transports#streamable-http`
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from anywire.transport.asgi import Headers, Receive, Send, Wire, ending_politely
@@ -22,7 +24,9 @@ _CHUNK_BYTES: Final = 64 * 1024
 class StreamWire(Wire):
     """See `Wire`; besides, it can send an `OutgoingStream`, and notice meanwhile that the client has gone."""
 
-    _watcher: asyncio.Task[None] | None = None
+    #: How to hear that the client has gone without a task for it, where the server can tell.
+    departure: Callable[[Callable[[], None]], Callable[[], None]] | None = None
+    _stop_watching: Callable[[], object] | None = None
 
     def __init__(self, receive: Receive, send: Send, limits: Limits) -> None:
         super().__init__(receive, send)
@@ -30,16 +34,26 @@ class StreamWire(Wire):
 
     def stop_watching(self) -> None:
         """The response is complete: the client may go."""
-        if self._watcher is not None:
-            self._watcher.cancel()
+        if self._stop_watching is not None:
+            self._stop_watching()
+            self._stop_watching = None
 
     def watch(self, stream: OutgoingStream, ticket: int) -> None:
         """From now on, stop reading the stream when the client disconnects."""
-        if self._watcher is None:
-            self._watcher = asyncio.get_running_loop().create_task(self._until_disconnected(stream, ticket))
+        if self._stop_watching is not None:
+            return
+        if self.departure is not None:
+            self._stop_watching = self.departure(partial(self._client_left, stream, ticket))
+            return
+        task = asyncio.get_running_loop().create_task(self._until_disconnected(stream, ticket))
+        self._stop_watching = task.cancel
 
     async def _until_disconnected(self, stream: OutgoingStream, ticket: int) -> None:
         await self.disconnected()
+        stream.stop_reading(ticket)
+
+    def _client_left(self, stream: OutgoingStream, ticket: int) -> None:
+        self._gone, self._stop_watching = True, None
         stream.stop_reading(ticket)
 
     def primer(self, stream: OutgoingStream) -> bytes:
