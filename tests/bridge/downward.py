@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from anywire import Client, Server, connect
-from anywire.bridge.held_connections import HeldConnections
-from anywire.bridge.modern_client import ModernClientTransport
 from anywire.bridge.relay import Relay
+from anywire.bridge.translating.held_connections import HeldConnections
+from anywire.bridge.translating.modern_client import ModernClientTransport
 from anywire.errors import AnywireError
 from anywire.protocol.http.stateless import StatelessFace
 from anywire.testing import ScriptedPeer, byte_pair

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from anywire.bridge.meeting.upstream import Upstream
 from anywire.bridge.relay import Relay
-from anywire.bridge.upstream import Upstream
 from anywire.testing.byte_wire import ByteTransport, byte_pair
 from anywire.transport.contract import Transport
 from anywire.transport.http_client import HttpClientTransport

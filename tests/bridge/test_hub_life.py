@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anywire.bridge.hub import Declares, Hub
+from anywire.bridge.sharing.hub import Declares, Hub
 from anywire.errors import ConnectFailed, ProcessExited, SpawnFailed, TransportClosed
 from anywire.testing import ScriptedPeer, in_virtual_time
 from anywire.transport.contract import Transport

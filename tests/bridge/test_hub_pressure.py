@@ -15,7 +15,7 @@ from anywire.wire.message import Notification, create_notification, create_reque
 from tests.bridge.sharing.hubs import PATIENCE, answered, note, played, soon
 
 if TYPE_CHECKING:
-    from anywire.bridge.hub_connection import HubConnection
+    from anywire.bridge.sharing.hub_connection import HubConnection
     from anywire.testing.byte_wire import ByteTransport
 
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from anywire.bridge.lanes import Lanes
+from anywire.bridge.sharing.lanes import Lanes
 from anywire.errors import LimitExceeded
 from anywire.protocol.types.initialize import (
     ClientCapabilities,

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from anywire import Client, Context, PeerError, Server, connect
-from anywire.bridge.era import Era, ask_era
-from anywire.bridge.opened import Opened
-from anywire.bridge.upstream import Sharing, Upstream
+from anywire.bridge.meeting.era import Era, ask_era
+from anywire.bridge.meeting.opened import Opened
+from anywire.bridge.meeting.upstream import Sharing, Upstream
 from anywire.protocol.modern import Envelope
 from anywire.protocol.types.elicitation import ElicitFormParams, ElicitParams
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation

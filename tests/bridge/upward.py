@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from anywire import Client, Server, connect
-from anywire.bridge.legacy_client import LegacyClientTransport
 from anywire.bridge.relay import Relay
+from anywire.bridge.translating.legacy_client import LegacyClientTransport
 from anywire.errors import AnywireError
 from anywire.testing import ScriptedPeer, byte_pair
 from anywire.transport.contract import Transport

@@ -13,7 +13,7 @@ import pytest
 
 from anywire import Server, connect
 from anywire.bridge.http_face import HttpFace
-from anywire.bridge.upstream import Sharing, Upstream
+from anywire.bridge.meeting.upstream import Sharing, Upstream
 from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.http.bearer import Bearer
 from anywire.protocol.http.guard import Guard

@@ -14,7 +14,7 @@ import pytest
 
 from anywire import connect
 from anywire.bridge.http_face import HttpFace
-from anywire.bridge.upstream import Upstream
+from anywire.bridge.meeting.upstream import Upstream
 from anywire.errors import ConfigError, PeerError
 from anywire.transport.contract import Transport
 from anywire.transport.http_client import HttpClientTransport

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 
+from anywire.bridge.meeting.upstream import Upstream
 from anywire.bridge.relay import Relay
-from anywire.bridge.upstream import Upstream
 from anywire.errors import AnywireError
 from anywire.transport.contract import Transport
 from anywire.transport.http_call import HttpCallTransport

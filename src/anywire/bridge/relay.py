@@ -19,13 +19,13 @@ from collections.abc import Callable
 
 from anywire.bridge.discretion import BEHIND, plain_sentence
 from anywire.bridge.noise import Noise
-from anywire.bridge.owed import Owed
 from anywire.bridge.pressure import Coupling
-from anywire.bridge.questions import Questions
-from anywire.bridge.remembered import ACKNOWLEDGED, INITIALIZED, Remembered
+from anywire.bridge.recovery.owed import Owed
+from anywire.bridge.recovery.questions import Questions
+from anywire.bridge.recovery.remembered import ACKNOWLEDGED, INITIALIZED, Remembered
+from anywire.bridge.recovery.succession import Succession
+from anywire.bridge.recovery.waiting import Waiting
 from anywire.bridge.streams import Relating
-from anywire.bridge.succession import Succession
-from anywire.bridge.waiting import Waiting
 from anywire.errors import (
     AnywireError,
     DeadlineExceeded,

@@ -15,7 +15,7 @@ from anywire.wire.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import ControlName, HttpAddress, StdioFace
-    from anywire.bridge.upstream import Sharing
+    from anywire.bridge.meeting.upstream import Sharing
     from anywire.cli.children import Children
     from anywire.protocol.http.guard import Guard
     from anywire.transport.contract import Transport
@@ -121,9 +121,9 @@ def _offer_stdio(
     make_target: Callable[[], Transport],
     children: Children,
 ) -> int:
-    from anywire.bridge.era import era_of
+    from anywire.bridge.meeting.era import era_of
+    from anywire.bridge.meeting.upstream import Upstream
     from anywire.bridge.relay import Relay
-    from anywire.bridge.upstream import Upstream
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
 
@@ -162,9 +162,9 @@ def _offer_http(
     children: Children,
     forwarding: Forwarding | None,
 ) -> int:
-    from anywire.bridge.era import era_of
     from anywire.bridge.http_face import HttpFace
-    from anywire.bridge.upstream import Upstream
+    from anywire.bridge.meeting.era import era_of
+    from anywire.bridge.meeting.upstream import Upstream
 
     limits = _limits_of(options)
     upstream = Upstream(
@@ -201,7 +201,7 @@ def _offer_http(
 
 
 def _sharing_of(options: argparse.Namespace, forwarding: Forwarding | None) -> Sharing:
-    from anywire.bridge.upstream import Sharing
+    from anywire.bridge.meeting.upstream import Sharing
 
     if forwarding is None:
         return Sharing.ALL if options.shared else Sharing.STATELESS

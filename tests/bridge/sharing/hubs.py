@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from anywire import Client, Server, connect
-from anywire.bridge.hub import Hub
+from anywire.bridge.sharing.hub import Hub
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.testing import ScriptedPeer, byte_pair
 from anywire.transport.contract import Transport

@@ -1,3 +1,3 @@
-"""Several clients on one server, without I/O: which message is whose, and under which name."""
+"""Several clients on one server: which message is whose, and under which name."""
 
 __all__ = ()

@@ -18,7 +18,7 @@ from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, Fault, Message, Request
 
 if TYPE_CHECKING:
-    from anywire.bridge.hub_connection import HubConnection
+    from anywire.bridge.sharing.hub_connection import HubConnection
     from anywire.bridge.sharing.routes import Routes
 
 __all__ = ("HubServer",)

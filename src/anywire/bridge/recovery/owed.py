@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
+from anywire.bridge.recovery.unanswered import Unanswered
 from anywire.bridge.streams import Belonging
-from anywire.bridge.unanswered import Unanswered
 from anywire.errors import TransportError
 from anywire.transport.contract import Transport
 from anywire.transport.stream import StreamTransport

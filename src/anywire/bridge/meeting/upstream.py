@@ -7,14 +7,14 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from anywire.bridge.access import OwnServer, SharedServer
-from anywire.bridge.era import Era, ask_era
-from anywire.bridge.held_connections import HeldConnections
-from anywire.bridge.hub import Hub
-from anywire.bridge.lanes import Lanes
-from anywire.bridge.meeting import MeetingTransport
-from anywire.bridge.mirroring import MirroringTransport
+from anywire.bridge.meeting.access import OwnServer, SharedServer
+from anywire.bridge.meeting.era import Era, ask_era
+from anywire.bridge.meeting.meeting import MeetingTransport
+from anywire.bridge.meeting.mirroring import MirroringTransport
 from anywire.bridge.noise import writes_stdout
+from anywire.bridge.sharing.hub import Hub
+from anywire.bridge.sharing.lanes import Lanes
+from anywire.bridge.translating.held_connections import HeldConnections
 from anywire.transport.contract import Transport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 

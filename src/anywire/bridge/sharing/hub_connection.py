@@ -15,7 +15,7 @@ from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, Message
 
 if TYPE_CHECKING:
-    from anywire.bridge.hub_server import HubServer
+    from anywire.bridge.sharing.hub_server import HubServer
 
 __all__ = ("Exchange", "HubConnection")
 

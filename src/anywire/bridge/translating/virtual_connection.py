@@ -7,8 +7,8 @@ from typing import Protocol
 
 import msgspec
 
-from anywire.bridge.held_connections import HeldConnections
 from anywire.bridge.pressure import Filling, Holding
+from anywire.bridge.translating.held_connections import HeldConnections
 from anywire.errors import AnywireError, LimitExceeded, TransportError
 from anywire.protocol.modern import Envelope
 from anywire.protocol.translate.input_rounds import CallInRounds

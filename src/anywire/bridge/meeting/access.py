@@ -6,15 +6,15 @@ from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from anywire.bridge.era import Era, ask_era
-from anywire.bridge.hub import Declares, Hub
-from anywire.bridge.opened import Opened
+from anywire.bridge.meeting.era import Era, ask_era
+from anywire.bridge.meeting.opened import Opened
+from anywire.bridge.sharing.hub import Declares, Hub
 from anywire.errors import AnywireError, HttpStatusError, TransportError
 from anywire.protocol.translate.modern_client import IN_ROUNDS
 from anywire.transport.contract import Transport, ignore
 
 if TYPE_CHECKING:
-    from anywire.bridge.upstream import Upstream
+    from anywire.bridge.meeting.upstream import Upstream
     from anywire.protocol.modern import Envelope
 
 __all__ = ("Access", "Lost", "OwnServer", "SharedServer")

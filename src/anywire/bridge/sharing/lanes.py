@@ -13,9 +13,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from anywire.bridge.hub import Declares, Hub
-from anywire.bridge.hub_connection import HubConnection
 from anywire.bridge.layer import Layer
+from anywire.bridge.sharing.hub import Declares, Hub
+from anywire.bridge.sharing.hub_connection import HubConnection
 from anywire.errors import LimitExceeded
 from anywire.protocol.types.initialize import ClientCapabilities
 from anywire.transport.contract import Transport

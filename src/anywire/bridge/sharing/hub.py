@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable
 
-from anywire.bridge.hub_connection import HubConnection
-from anywire.bridge.hub_server import HubServer
 from anywire.bridge.sharing.handshake import Declares
+from anywire.bridge.sharing.hub_connection import HubConnection
+from anywire.bridge.sharing.hub_server import HubServer
 from anywire.bridge.sharing.routes import Routes
 from anywire.errors import TransportClosed
 from anywire.transport.contract import Transport

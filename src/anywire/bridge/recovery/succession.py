@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
-from anywire.bridge.remembered import Remembered
-from anywire.bridge.respawn import Respawn
+from anywire.bridge.recovery.remembered import Remembered
+from anywire.bridge.recovery.respawn import Respawn
 from anywire.errors import (
     AnywireError,
     ProcessExited,

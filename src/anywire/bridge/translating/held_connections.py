@@ -20,7 +20,7 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Request
 
 if TYPE_CHECKING:
-    from anywire.bridge.virtual_connection import CallConnection
+    from anywire.bridge.translating.virtual_connection import CallConnection
 
 __all__ = ("HeldConnections",)
 

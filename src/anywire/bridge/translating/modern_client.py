@@ -12,8 +12,8 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from anywire.bridge.held_connections import HeldConnections
-from anywire.bridge.virtual_connection import CallConnection, VirtualConnection
+from anywire.bridge.translating.held_connections import HeldConnections
+from anywire.bridge.translating.virtual_connection import CallConnection, VirtualConnection
 from anywire.errors import AnywireError
 from anywire.protocol.round_state import StateRefused
 from anywire.protocol.translate.input_rounds import CallInRounds

@@ -20,13 +20,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from anywire._version import __version__
-from anywire.bridge.access import Access
-from anywire.bridge.era import Era, ask_era
-from anywire.bridge.legacy_client import LegacyClientTransport
-from anywire.bridge.modern_client import ModernClientTransport
-from anywire.bridge.opened import Opened
+from anywire.bridge.meeting.access import Access
+from anywire.bridge.meeting.era import Era, ask_era
+from anywire.bridge.meeting.opened import Opened
 from anywire.bridge.pressure import Filling, Holding
 from anywire.bridge.streams import Relating
+from anywire.bridge.translating.legacy_client import LegacyClientTransport
+from anywire.bridge.translating.modern_client import ModernClientTransport
 from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.modern import LATEST_STATELESS_REVISION, Envelope, claims_stateless, read_envelope
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
@@ -35,7 +35,7 @@ from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notificat
 from anywire.wire.peer import read_cancel
 
 if TYPE_CHECKING:
-    from anywire.bridge.upstream import Upstream
+    from anywire.bridge.meeting.upstream import Upstream
 
 __all__ = ("MeetingTransport",)
 
