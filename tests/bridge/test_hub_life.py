@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 from pathlib import Path
 
@@ -358,3 +359,37 @@ async def test_what_was_not_sent_yet_is_not_sent_when_its_client_leaves() -> Non
         server = await shared.server()
         await server.expect(note("notifications/x"))
         await server.expect_silence()
+
+
+@in_virtual_time
+async def test_a_server_that_dies_again_and_again_is_started_ever_later() -> None:
+    """However many clients ask for it."""
+    begun: list[float] = []
+    loop = asyncio.get_running_loop()
+
+    class Dies(MemoryTransport):
+        async def start(self) -> None:
+            begun.append(loop.time())
+            raise ProcessExited("server", 3, "no licence")
+
+    def make() -> Transport:
+        dies = Dies("dies")
+        dies.other = memory_pair()[0]
+        return dies
+
+    hub = Hub(make, lambda sentence: None, chance=lambda: 1.0)
+    for number in range(5):
+        client = ScriptedPeer(hub.connect(number), patience=600.0)
+        await client.start()
+        await client.ask(1, "tools/list")
+        await client.expect_end()
+        assert "no licence" in str(client.closed_with)
+    gaps = [later - sooner for sooner, later in itertools.pairwise(begun)]
+    assert [round(gap, 1) for gap in gaps] == [0.0, 0.5, 1.0, 2.0]
+
+    last = ScriptedPeer(hub.connect("last"), patience=600.0)
+    await last.start()
+    await last.ask(1, "tools/list")
+    before = loop.time()
+    await hub.close()  # at once, also while it waits to be started again
+    assert loop.time() == before

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from anywire.bridge.recovery.waiting import Waiting
 from anywire.testing.clock import in_virtual_time
 from anywire.wire.limits import Limits
-from anywire.wire.message import Request
+from anywire.wire.message import ErrorResponse, Request, Response
 from tests.bridge.stage import CAPABILITIES, LISTS, Stage
 
 
@@ -284,3 +287,43 @@ async def test_a_transport_that_shook_hands_again_by_itself_is_told_the_rest() -
         await stage.hears_of("notifications/cancelled", *LISTS, "notifications/resources/updated")
         await stage.client.expect_silence()
         assert len(stage.servers) == 1
+
+
+@in_virtual_time
+async def test_each_request_that_waits_in_vain_is_told_however_many_wait() -> None:
+    """Those that fall due one after the other as well."""
+    limits = Limits(request_seconds=1.0)
+    told: list[bytes] = []
+    waiting = Waiting(None, lambda request, why: told.append(request.id), limits)
+    ids = [b"%d" % number for number in range(2_000)]
+    for number, id in enumerate(ids):
+        waiting.put(Request(id, "ping"))
+        if number % 20 == 0:
+            await asyncio.sleep(0.001)
+    await asyncio.sleep(2.0)
+    assert told == ids
+    assert len(waiting) == 0
+
+
+@in_virtual_time
+@pytest.mark.parametrize(
+    ("asked", "answered"), [("7", '"7"'), ("7", "7.0"), ('"x"', "null"), ("7", None)], ids=str
+)
+async def test_an_answer_with_the_wrong_kind_of_id_is_that_of_the_request(
+    asked: str, answered: str | None
+) -> None:
+    """A number of the wrong type; an error without an id, where only one request is in flight."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.send_bytes(b'{"jsonrpc":"2.0","id":%b,"method":"ping"}\n' % asked.encode())
+        await server.hears("ping")
+        spelled = "" if answered is None else f',"id":{answered}'
+        said = (
+            '"result":{"z":1.0}'
+            if answered not in (None, "null")
+            else '"error":{"code":-32000,"message":"no"}'
+        )
+        await server.peer.send_bytes(f'{{"jsonrpc":"2.0"{spelled},{said}}}\n'.encode())
+        reply = await stage.client.receive_message()
+        assert isinstance(reply, Response | ErrorResponse)
+        assert reply.id == asked.encode()

@@ -25,6 +25,7 @@ from anywire.bridge.recovery.questions import Questions
 from anywire.bridge.recovery.remembered import ACKNOWLEDGED, INITIALIZED, Remembered
 from anywire.bridge.recovery.succession import Succession
 from anywire.bridge.recovery.waiting import Waiting
+from anywire.bridge.sharing.rewriting import with_id
 from anywire.bridge.streams import Relating
 from anywire.errors import (
     AnywireError,
@@ -248,7 +249,7 @@ class Relay:
     def _hear(self, message: Message) -> Message | None:
         """Note what has to be noted of it; return it as the client shall see it, None: not at all."""
         if isinstance(message, Response | ErrorResponse):
-            return None if message.id is not None and self._take_reply(message, message.id) else message
+            return self._take_reply(message)
         if isinstance(message, Request):
             asked = self._questions.ask(message)
             if isinstance(asked, Request) or self._target is None:
@@ -264,24 +265,26 @@ class Relay:
                 return None
         return message
 
-    def _take_reply(self, reply: Response | ErrorResponse, id: bytes) -> bool:
-        """The server has answered a request; say whether it was one of ours."""
-        key = id_key(id)
+    def _take_reply(self, reply: Response | ErrorResponse) -> Response | ErrorResponse | None:
+        """The server has answered a request; None: it was one of ours."""
+        key = b"" if reply.id is None else id_key(reply.id)
         if key in self._remembered.ours:
             self._succession.settle(key, reply)
-            return True
+            return None
         asked = self._settle(key)
         if asked is None:
-            return False
+            if (id := self._owed.unanswered.meant(reply)) is None:
+                return reply
+            reply, asked = with_id(reply, id), self._settle(id_key(id))
         self._served = True
         if isinstance(asked, Request):
             self._remembered.answered(asked, reply)
             if asked.method == "initialize" and isinstance(reply, ErrorResponse):
                 if self._ends_refused:
                     self._client_left.set()  # heard of when the reply has been handed on
-                return False
+                return reply
         self._opened = True
-        return False
+        return reply
 
     def _settle(self, key: bytes) -> Request | bytes | None:
         asked = self._owed.settle(key)
@@ -341,7 +344,7 @@ class Relay:
             self._owed.fail(id, self._told(error))
         self._owed.tell(self._questions.lose("the server was lost"))
         self._waiting.put_first(again)
-        lost = error or TransportClosed(self._all_told(None))
+        lost = error or TransportClosed(f"{self._name} was ended")
         self._succession.begin(self._target, lost, served=served, needed=needed)
 
     def carry_on(self, target: Transport) -> None:
@@ -376,10 +379,7 @@ class Relay:
 
     def _told(self, error: AnywireError | None) -> str:
         """Say what the client may know of an error."""
-        return plain_sentence(error) if self._discreet else self._all_told(error)
-
-    def _all_told(self, error: AnywireError | None) -> str:
-        return str(error) if error is not None else f"{self._name} was ended"
+        return plain_sentence(error) if self._discreet else str(error or f"{self._name} was ended")
 
     def _forward(self, target: Transport, message: Message | Batch) -> None:
         try:

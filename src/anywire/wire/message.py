@@ -42,6 +42,7 @@ __all__ = (
     "create_notification",
     "create_request",
     "create_response",
+    "folded_key",
     "id_key",
     "id_token",
     "is_notification",
@@ -302,6 +303,11 @@ def id_key(token: bytes) -> bytes:
         return _encode(_decode_plain(token))
     except (msgspec.MsgspecError, UnicodeError):
         return token  # a lone surrogate, or a number that Python cannot hold: only itself
+
+
+def folded_key(key: bytes) -> bytes:
+    """Return the key of the number that an id spells with the wrong type: `"7"` or `7.0` where it was `7`."""
+    return key[1:-1] if key[:1] == b'"' else key.removesuffix(b".0")
 
 
 def create_request(id: PlainId, method: str, params: object = msgspec.UNSET) -> Request:

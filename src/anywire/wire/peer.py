@@ -64,6 +64,7 @@ from anywire.wire.message import (
     Request,
     Response,
     create_error_response,
+    folded_key,
     id_key,
 )
 from anywire.wire.splice import with_progress_token
@@ -282,8 +283,7 @@ class Peer:
         key = id if id in self._outgoing else id_key(id)
         if (pending := self._outgoing.get(key)) is not None:
             return pending, False
-        folded = key[1:-1] if key[:1] == b'"' else key.removesuffix(b".0")
-        return self._outgoing.get(folded), True
+        return self._outgoing.get(folded_key(key)), True
 
     def _sole(self) -> _Pending | None:
         return next(iter(self._outgoing.values())) if len(self._outgoing) == 1 else None

@@ -7,9 +7,10 @@ in as arguments.
 
 from __future__ import annotations
 
+from anywire.errors import AnywireError, ProcessExited, TransportClosed
 from anywire.wire.limits import Limits
 
-__all__ = ("Respawn",)
+__all__ = ("Respawn", "left_in_order")
 
 
 class Respawn:
@@ -54,3 +55,10 @@ class Respawn:
         if self._losses <= 1:
             return 0.0
         return min(self._first * 2 ** (self._losses - 2), self._most) * (0.5 + chance / 2)
+
+
+def left_in_order(error: AnywireError | None) -> bool:
+    """Say whether a server that ended so has ended as it should."""
+    if isinstance(error, ProcessExited):
+        return error.returncode == 0
+    return error is None or isinstance(error, TransportClosed)

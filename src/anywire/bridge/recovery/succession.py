@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from anywire.bridge.recovery.remembered import Remembered
-from anywire.bridge.recovery.respawn import Respawn
+from anywire.bridge.recovery.respawn import Respawn, left_in_order
 from anywire.errors import (
     AnywireError,
-    ProcessExited,
     RemoteProtocolError,
     SpawnFailed,
     TransportClosed,
@@ -83,7 +82,7 @@ class Succession:
 
     def begin(self, lost: Transport, error: AnywireError, *, served: bool, needed: bool) -> None:
         """A server is lost: `served` it anybody since it took over, and is it `needed` now?"""
-        calm = not needed and _left_in_order(error)
+        calm = not needed and left_in_order(error)
         self._respawn.lost(asyncio.get_running_loop().time(), served=served, calm=calm)
         self._report(f"{error}; another takes over{' when it is needed' if calm else ''}")
         self._wanted.clear()
@@ -186,7 +185,3 @@ class Succession:
             raise SpawnFailed(f"no server could be made: {error}") from error
         self._relay.connect(target)
         return target
-
-
-def _left_in_order(error: AnywireError) -> bool:
-    return isinstance(error, TransportClosed) or (isinstance(error, ProcessExited) and error.returncode == 0)

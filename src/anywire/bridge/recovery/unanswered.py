@@ -12,7 +12,7 @@ from typing import Final
 from anywire.protocol.methods import METHODS
 from anywire.protocol.retry import is_read_only
 from anywire.wire.limits import Limits
-from anywire.wire.message import Request, id_key
+from anywire.wire.message import NULL_ID, ErrorResponse, Request, Response, folded_key, id_key
 
 __all__ = ("Unanswered",)
 
@@ -67,6 +67,19 @@ class Unanswered:
         if self._again:
             self._again.discard(key)
         return asked
+
+    def meant(self, reply: Response | ErrorResponse) -> bytes | None:
+        """Return the raw id of the request that a reply with another id answers; None: it answers none.
+
+        A number may be spelled with the wrong type, and an error without an id is that of the only request.
+        """
+        if reply.id is not None and reply.id != NULL_ID:
+            asked = self.asked.get(folded_key(id_key(reply.id)))
+        elif isinstance(reply, ErrorResponse) and len(self.asked) == 1:
+            asked = next(iter(self.asked.values()))
+        else:
+            return None
+        return asked.id if isinstance(asked, Request) else asked
 
     def lose(self, lasting: Container[bytes], unsent: Container[bytes]) -> tuple[list[Request], list[bytes]]:
         """The server is lost: return what is to be asked again, and the raw ids of what has failed.

@@ -83,8 +83,9 @@ class Waiting:
     def _expire(self) -> None:
         """Let go of what has waited too long, and look again when the next one has."""
         loop = asyncio.get_running_loop()
-        late = [message for deadline, message in self._messages if deadline <= loop.time()]
-        self._messages = deque(each for each in self._messages if each[0] > loop.time())
+        now = loop.time()
+        late = [message for deadline, message in self._messages if deadline <= now]
+        self._messages = deque(each for each in self._messages if each[0] > now)
         self._bytes -= sum(len(message.frame) for message in late)
         self._timer = None
         if self._messages:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from anywire.bridge.sharing.client import Client
-from anywire.wire.message import NULL_ID, ErrorResponse, Request, Response, id_key
+from anywire.wire.message import NULL_ID, ErrorResponse, Request, Response, folded_key, id_key
 
 __all__ = ("Flight", "Flights")
 
@@ -82,8 +82,7 @@ class Flights:
     def find(self, id: bytes) -> Flight | None:
         """Return the flight of a number as the server spells it: some turn `7` into `"7"` or `7.0`."""
         key = id_key(id)
-        folded = key[1:-1] if key[:1] == b'"' else key.removesuffix(b".0")
-        return self._by_number.get(key) or self._by_number.get(folded)
+        return self._by_number.get(key) or self._by_number.get(folded_key(key))
 
     def answered(self, reply: Response | ErrorResponse) -> Flight | None:
         """Return the flight that a reply settles, and forget it.

@@ -9,8 +9,10 @@ for all of them.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable, Hashable
 
+from anywire.bridge.recovery.respawn import Respawn
 from anywire.bridge.sharing.handshake import Declares
 from anywire.bridge.sharing.hub_connection import HubConnection
 from anywire.bridge.sharing.hub_server import HubServer
@@ -29,7 +31,8 @@ class Hub:
     `make_target` makes a transport to a server, each time one is needed; there is one at a time.
     `report` gets sentences for whoever runs the bridge.  `declares`: what the server is told its client
     can do.  `idle_seconds`: how long a server may run without any connection, None: for ever.  `name`
-    is what it is called in errors.
+    is what it is called in errors.  `chance` gives numbers between 0 and 1, which spread the starts of lost
+    servers.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Hub:
         declares: Declares = Declares.ALL,
         idle_seconds: float | None = None,
         name: str = "the server",
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self._make_target = make_target
         self._report = report
@@ -48,7 +52,9 @@ class Hub:
         self._declares = declares
         self._idle_seconds = idle_seconds
         self._name = name
+        self._chance = chance
         self._server: HubServer | None = None
+        self._respawn = Respawn(limits)
         self._open: set[HubConnection] = set()
         self._idle: asyncio.TimerHandle | None = None
         self._closed = False
@@ -121,8 +127,19 @@ class Hub:
         routes = Routes(self._limits, self._declares)
         server = HubServer(self._make_target, routes, self._report, self._limits)
         self._server = server
-        server.start(before)
+        server.start(before, 0.0 if before is None else self._delay_after(before))
         return server
+
+    def _delay_after(self, before: HubServer) -> float:
+        """Return how many seconds the successor of a server waits; one that we ended costs it nothing."""
+        if before.lost is None:
+            return 0.0
+        if before.began is not None:
+            self._respawn.opened(before.began)
+        self._respawn.lost(before.lost, served=before.served, calm=before.calm)
+        delay = self._respawn.delay(self._chance())
+        # Whoever comes next may be somebody else, so that it is not given up.
+        return self._limits.restart_most_seconds if delay is None else delay
 
     def _end_idle(self) -> None:
         self._idle = None

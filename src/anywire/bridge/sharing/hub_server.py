@@ -8,7 +8,9 @@ from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING
 
+from anywire.bridge.noise import Noise
 from anywire.bridge.pressure import Coupling
+from anywire.bridge.recovery.respawn import left_in_order
 from anywire.bridge.sharing.delivery import OURS, Delivery, Failed, Note, Reopened, ToClient, ToServer
 from anywire.bridge.sharing.fair_queue import FairQueue
 from anywire.errors import AnywireError, SpawnFailed, TransportClosed
@@ -45,7 +47,16 @@ class HubServer:
         self._full = False
         self._pumping = False
         self._over = False
-        self._noise = 0
+        self._noise: Noise | None = None
+        #: When it had started, on the loop's clock; None: it never did.
+        self.began: float | None = None
+        #: When it ended by itself; None: it has not.
+        self.lost: float | None = None
+        #: Somebody asked it something.
+        self.served = False
+        #: It left in order while nobody was there.
+        self.calm = False
+        self._delayed = False
         #: Called when it does not read what is ours to say, and when it does again.
         self.on_full: Callable[[], None] = ignore
         self.on_room: Callable[[], None] = ignore
@@ -61,14 +72,17 @@ class HubServer:
         """Whether it takes nothing any more."""
         return self._over or self._ending is not None
 
-    def start(self, before: HubServer | None) -> None:
-        """Start it in the background, when the one before it has ended."""
-        self._starting = asyncio.get_running_loop().create_task(self._start(before))
+    def start(self, before: HubServer | None, delay: float) -> None:
+        """Start it in the background, when the one before it has ended and so many seconds are over."""
+        self._starting = asyncio.get_running_loop().create_task(self._start(before, delay))
 
-    async def _start(self, before: HubServer | None) -> None:
+    async def _start(self, before: HubServer | None, delay: float) -> None:
         try:
             if before is not None:
                 await before.close()
+            self._delayed = True
+            await asyncio.sleep(delay)
+            self._delayed = False
             self._target = target = self._make_target()
             name = getattr(target, "name", "the server")
             self._listen(target, name)
@@ -80,6 +94,7 @@ class HubServer:
             self._end(SpawnFailed(f"the server could not be started: {type(error).__name__}: {error}"))
         else:
             self._started = True
+            self.began = asyncio.get_running_loop().time()
             self._pump()
 
     def _listen(self, target: Transport, name: str) -> None:
@@ -90,6 +105,7 @@ class HubServer:
         callbacks.on_reopened = lambda: self._do(self._routes.reopened())
         callbacks.on_end = lambda: self._end(TransportClosed(f"{name} closed the connection"))
         callbacks.on_close = self._end
+        self._noise = Noise(target, name, self._report)
         Coupling(self).attach(target)
 
     # Connections.
@@ -157,6 +173,7 @@ class HubServer:
 
     def _send(self, key: int, message: Message) -> None:
         assert self._target is not None
+        self.served = True
         try:
             self._target.post(message)
         except AnywireError as error:
@@ -181,10 +198,8 @@ class HubServer:
         if deliveries is not None:
             self._do(deliveries)
             return
-        self._noise += 1
-        if self._noise == 1:
-            start = error.data[:120].decode("utf-8", "backslashreplace")
-            self._report(f"the server sent something that is no message: {start!r}: {error.reason}")
+        if self._noise is not None:
+            self._noise.hear(error)
 
     # The end.
 
@@ -193,11 +208,14 @@ class HubServer:
         if self._over:
             return
         self._over = True
+        if self._ending is None:
+            self.lost = asyncio.get_running_loop().time()
+            self.calm = left_in_order(error) and not self._connections
         connections, self._connections = list(self._connections.values()), {}
         for connection in connections:
             connection.end(None if error is None else _own(error))
-        if self._noise > 1:
-            self._report(f"the server sent {self._noise} things that are no messages")
+        if self._noise is not None:
+            self._noise.end()
         self.finish()
 
     def finish(self) -> None:
@@ -215,7 +233,7 @@ class HubServer:
         starting = self._starting
         if starting is not None and not starting.done():
             # What was told before its client left is still to arrive.
-            await asyncio.wait([starting], timeout=self._limits.connect_seconds)
+            await asyncio.wait([starting], timeout=0 if self._delayed else self._limits.connect_seconds)
             if not starting.done():
                 starting.cancel()
                 await asyncio.wait([starting])

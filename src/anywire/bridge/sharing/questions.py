@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anywire.bridge.sharing.client import Client
-from anywire.wire.message import NULL_ID, ErrorResponse, Request, Response, id_key
+from anywire.wire.message import NULL_ID, ErrorResponse, Request, Response, folded_key, id_key
 
 __all__ = ("Question", "Questions")
 
@@ -51,8 +51,7 @@ class Questions:
         if reply.id is None or reply.id == NULL_ID:
             number = next(iter(client.questions)) if len(client.questions) == 1 else b""
         else:
-            key = id_key(reply.id)
-            number = key[1:-1] if key[:1] == b'"' else key.removesuffix(b".0")
+            number = folded_key(id_key(reply.id))
         question = client.questions.get(number)
         if question is not None:
             self.end(question)

@@ -61,6 +61,7 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
+    folded_key,
     id_key,
     is_response,
 )
@@ -304,7 +305,7 @@ class LegacyClient:
         if id is None or id == NULL_ID:
             return self._calls.sole()
         key = id_key(id)
-        for each in (key, key[1:-1] if key[:1] == b'"' else key.removesuffix(b".0")):
+        for each in (key, folded_key(key)):
             if self._calls.sent(each) is not None or self._listening.owns(each):
                 return each
         return None

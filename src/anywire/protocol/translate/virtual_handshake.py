@@ -36,6 +36,7 @@ from anywire.wire.message import (
     Request,
     Response,
     create_error_response,
+    folded_key,
     id_key,
 )
 from anywire.wire.splice import set_member
@@ -246,7 +247,7 @@ class VirtualHandshake:
             return self._awaited.popitem()[1] if len(self._awaited) == 1 else None
         key = id_key(id)
         if key not in self._awaited:  # the right digits and the wrong type
-            key = key[1:-1] if key[:1] == b'"' else key.removesuffix(b".0")
+            key = folded_key(key)
         return self._awaited.pop(key, None)
 
     def _answer(self, reply: Reply) -> list[Step]:
