@@ -39,6 +39,8 @@ def test_a_face_is_read(text: str, face: Face) -> None:
         ("ftp://127.0.0.1:1", "no face"),
         ("http://127.0.0.1:70000", "names no port"),
         ("http://[::1", "no face"),
+        ("http://user:pw@127.0.0.1:1/mcp", "--token-env"),
+        ("http://127.0.0.1:1/mcp?x=1", "an address and a path"),
         ("control:", "names no server; write control:NAME"),
         ("control:a\nb", "names no server"),
     ],

@@ -104,6 +104,10 @@ def read_face(text: str) -> Face:
         raise ConfigError(
             f"{show_url(text)}: a face speaks http; put something that speaks TLS in front of it"
         )
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ConfigError(
+            f"{show_url(text)}: a face is an address and a path; who may come is said with --token-env"
+        )
     if parts.scheme == "http" and parts.hostname:
         return HttpAddress(
             parts.hostname, _port(text, parts), unquote(parts.path) or _DEFAULT_PATH, "sse+" in text

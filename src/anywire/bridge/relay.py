@@ -36,6 +36,7 @@ from anywire.errors import (
 )
 from anywire.protocol.revisions import null_id
 from anywire.transport.contract import Callbacks, Transport
+from anywire.transport.deadline import first_of
 from anywire.wire.event import CANCELLED
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
@@ -95,6 +96,7 @@ class Relay:
         self._server_left = asyncio.Event()
         self._server_error: AnywireError | None = None
         self._failed = 0
+        self._refused: AnywireError | None = None  # why there was no answer, before the first one
         self._ending = False
         face.callbacks.on_message = self._from_client
         face.callbacks.on_error = self._client_error
@@ -134,18 +136,20 @@ class Relay:
         await self._face.start()
 
     async def _until_either_leaves(self) -> None:
-        await _first_of(self._client_left, self._server_left)
+        await first_of(self._client_left, self._server_left)
         if self._client_left.is_set():
             await self._finish_what_was_asked()
         if self._server_error is not None and (self._failed or not self._client_left.is_set()):
             raise self._server_error
+        if self._refused is not None and not self._opened:
+            raise self._refused
 
     async def _finish_what_was_asked(self) -> None:
         """The client has said all it wanted: let the server answer what it was asked, within bounds."""
         if self._face.closed:
             return
         seconds = self._limits.request_seconds
-        await _first_of(self._owed.settled, self._server_left, seconds=seconds)
+        await first_of(self._owed.settled, self._server_left, seconds=seconds)
         if self._owed.unanswered and not self._server_left.is_set():
             error = DeadlineExceeded(
                 f"{self._name} did not answer within {seconds:g} s after the last request"
@@ -311,6 +315,8 @@ class Relay:
             return
         if self._discreet:
             self._report(str(error))
+        else:
+            self._refused = self._refused or error
         self._owed.fail(id, self._told(error))
 
     # When the server is lost.
@@ -388,13 +394,3 @@ class Relay:
             # A child that reads no more and runs on: nobody else will say what becomes of the request.
             if isinstance(message, Request) and not target.closed:
                 self._target_failed(message.id, error)
-
-
-async def _first_of(*events: asyncio.Event, seconds: float | None = None) -> None:
-    """Wait until one of several things has happened, or so long."""
-    waits = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()

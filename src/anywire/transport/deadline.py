@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from anywire.errors import DeadlineExceeded
 
-__all__ = ("bounded",)
+__all__ = ("bounded", "first_of")
 
 
 @asynccontextmanager
@@ -23,3 +23,13 @@ async def bounded(seconds: float, what: str) -> AsyncGenerator[asyncio.Timeout, 
         if not timer.expired() or isinstance(error, DeadlineExceeded):
             raise
         raise DeadlineExceeded(f"{what} within {seconds:g} s") from error
+
+
+async def first_of(*events: asyncio.Event, seconds: float | None = None) -> None:
+    """Wait until one of several things has happened, or so long."""
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
