@@ -358,3 +358,19 @@ async def test_arguments_that_headers_repeat_are_known_whoever_shares_the_server
 
 async def _region(arguments: dict[str, str]) -> str:
     return arguments["region"]
+
+
+@each_server
+async def test_a_batch_of_stateless_requests_is_refused(eras: tuple[Choice, ...]) -> None:
+    """Each of them, whatever is behind; the era has no batches."""
+    async with (
+        asyncio.timeout(20),
+        bridged(Backyard(inn(*eras))) as upstream,
+        ScriptedPeer(upstream.target()) as client,
+    ):
+        ask = {"jsonrpc": "2.0", "method": "tools/list", "params": {"_meta": META}}
+        await client.send([{**ask, "id": 1}, {**ask, "id": 2}])
+        refused = [await client.receive() for _ in range(2)]
+        assert [(each["id"], each["error"]["code"]) for each in refused] == [(1, -32600), (2, -32600)]
+        await client.ask(3, "tools/list", {"_meta": META})
+        assert "result" in await client.receive()

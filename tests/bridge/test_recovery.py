@@ -327,3 +327,33 @@ async def test_an_answer_with_the_wrong_kind_of_id_is_that_of_the_request(
         reply = await stage.client.receive_message()
         assert isinstance(reply, Response | ErrorResponse)
         assert reply.id == asked.encode()
+
+
+@in_virtual_time
+async def test_a_second_answer_reaches_nobody() -> None:
+    """Nor does one to something that was never asked; an error that names no request does."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(7, "tools/list")
+        asked = await server.hears("tools/list")
+        for id in (asked["id"], asked["id"], 99):
+            await server.peer.answer({"id": id}, {"n": id})
+        await server.peer.send({"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "?"}})
+        assert (await stage.client.receive())["id"] == 7
+        assert (await stage.client.receive())["error"]["message"] == "?"
+        await stage.client.expect_silence()
+
+
+@in_virtual_time
+async def test_who_waits_for_a_successor_is_told_when_the_bridge_ends() -> None:
+    """As one is whose call is in flight."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        server.lose()
+        await stage.next_server()  # which says nothing
+        await stage.client.ask(8, "tools/list")
+        await stage.client.expect_silence()
+        assert stage.running is not None
+        stage.running.cancel()
+        reply = await stage.client.receive()
+        assert (reply["id"], reply["error"]["code"]) == (8, -32603)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 
 import pytest
@@ -76,3 +77,26 @@ def test_a_server_over_http_is_offered_to_a_host() -> None:
 
     with watch(), listening("serve", WORKSHOP, "--http", "127.0.0.1:0") as serving:
         assert asyncio.run(call(serving.url)) == "HELLO"
+
+
+def line(number: int, message: dict[str, object], name: str = "calc") -> str:
+    """A line of a host, with a message for a server."""
+    request = {"subtype": "mcp_message", "server_name": name, "message": {"jsonrpc": "2.0", **message}}
+    return json.dumps({"type": "control_request", "request_id": f"h{number}", "request": request}) + "\n"
+
+
+def test_calls_in_flight_are_answered_where_a_host_ends_and_never_answered_us() -> None:
+    """Hosts need not know that a program introduces itself."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "h", "version": "1"}}
+    said = line(1, {"id": 0, "method": "initialize", "params": hello})
+    said += line(2, {"method": "notifications/initialized"})
+    for number in range(3, 8):
+        call = {"name": "double", "arguments": {"number": number}}
+        said += line(number, {"id": number, "method": "tools/call", "params": call})
+    said += line(9, {"id": 9, "method": "ping"}, name="other")
+    refused = {"subtype": "error", "request_id": "sdk-1", "error": "what is that"}
+    said = json.dumps({"type": "control_response", "response": refused}) + "\n" + said
+    done = anywire("bridge", "control:calc", "--", *PROGRAM, "stdio", stdin=said)
+    assert done.code == 0, done.err
+    assert [done.out.count(f'"text":"{2 * number}"') for number in range(3, 8)] == [1] * 5
+    assert "there is no server 'other' here; servers are: calc" in done.out

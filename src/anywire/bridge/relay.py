@@ -40,6 +40,7 @@ from anywire.transport.deadline import first_of
 from anywire.wire.event import CANCELLED
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import (
+    NULL_ID,
     Batch,
     ErrorResponse,
     Fault,
@@ -117,9 +118,9 @@ class Relay:
             try:
                 await self._succession.stop()
             finally:
-                self._waiting.take()
                 if self._target is not None:
                     await self._target.close()
+                self.end(None)  # whoever waits still is told
                 await self._face.close()
                 if self._noise is not None:
                     self._noise.end()
@@ -270,7 +271,7 @@ class Relay:
         return message
 
     def _take_reply(self, reply: Response | ErrorResponse) -> Response | ErrorResponse | None:
-        """The server has answered a request; None: it was one of ours."""
+        """The server has answered a request; None: it was one of ours, or none that waits for an answer."""
         key = b"" if reply.id is None else id_key(reply.id)
         if key in self._remembered.ours:
             self._succession.settle(key, reply)
@@ -278,7 +279,7 @@ class Relay:
         asked = self._settle(key)
         if asked is None:
             if (id := self._owed.unanswered.meant(reply)) is None:
-                return reply
+                return reply if reply.id in (None, NULL_ID) else None  # a second answer, or nobody's
             reply, asked = with_id(reply, id), self._settle(id_key(id))
         self._served = True
         if isinstance(asked, Request):

@@ -29,9 +29,20 @@ from anywire.bridge.translating.legacy_client import LegacyClientTransport
 from anywire.bridge.translating.modern_client import ModernClientTransport
 from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.modern import LATEST_STATELESS_REVISION, Envelope, claims_stateless, read_envelope
+from anywire.protocol.translate.legacy_calls import error_reply
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
 from anywire.transport.contract import Callbacks, Transport, call_back, ignore, refuse_when_closed
-from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notification, Request, Response, id_key
+from anywire.wire.message import (
+    Batch,
+    ErrorResponse,
+    Fault,
+    JsonRpcErrorCode,
+    Message,
+    Notification,
+    Request,
+    Response,
+    id_key,
+)
 from anywire.wire.peer import read_cancel
 
 if TYPE_CHECKING:
@@ -45,6 +56,7 @@ _WAITING: Final = 1_000
 _ASKING: Final = Envelope(
     LATEST_STATELESS_REVISION, ClientCapabilities(), Implementation("anywire", __version__)
 )
+_NO_BATCHES: Final = f"revision {LATEST_STATELESS_REVISION} has no batches; send each request alone"
 #: What a server of the other era may answer to `initialize` over HTTP.
 _REFUSALS: Final = frozenset({400, 404, 405})
 
@@ -116,6 +128,8 @@ class MeetingTransport:
         """Send as soon as the way is known."""
         if self._lost or self._closing is not None:
             refuse_when_closed(self.closed, self.name, self._reason)
+        if isinstance(message, Batch) and self._refused(message):
+            return
         if isinstance(message, Notification) and self._ways and read_cancel(message) is not None:
             for way in self._ways.values():
                 way.post(message, related)
@@ -131,11 +145,23 @@ class MeetingTransport:
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send, and wait until there is room for the next message."""
         refuse_when_closed(self.closed, self.name, self._reason)
+        if isinstance(message, Batch) and self._refused(message):
+            return
         way = self._way_of(message)
         if way.transport is None:
             way.post(message, related)
         else:
             await way.transport.send(message, related)
+
+    def _refused(self, batch: Batch) -> bool:
+        """Refuse the requests of a batch that are of the era that has none; say whether there were any."""
+        requests = [item for item in batch.items if isinstance(item, Request)]
+        if not any(claims_stateless(request.params) for request in requests):
+            return False
+        for request in requests:
+            reply = error_reply(request.id, JsonRpcErrorCode.InvalidRequest, _NO_BATCHES)
+            call_back(self.callbacks.on_message, reply)
+        return True
 
     def _way_of(self, message: Message | Batch) -> _Way:
         if isinstance(message, Request):

@@ -210,8 +210,9 @@ _DOWNWARD: Final = _table(
         Fate.BECOMES,
         "What the server asks during `tools/call`, `prompts/get` and `resources/read` becomes a result that "
         "requires input; its call stays open until the client makes its own again, with the answers.  "
-        "What the client did not declare is not asked, nor what would be more than `held_calls` at once: "
-        "the server gets an error.",
+        "Of several calls that one client has in flight on one conversation the latest may get the question "
+        "of another.  What the client did not declare is not asked, nor what would be more than `held_calls` "
+        "at once: the server gets an error.",
     ),
     (
         "questions during other methods",

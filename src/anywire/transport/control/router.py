@@ -103,7 +103,7 @@ class ControlRouter(ControlSide):
         name = message.server
         accept = self._servers.get(name)
         if accept is None:
-            there_are = ", ".join(self._servers) or "none"
+            there_are = ", ".join(self.servers) or "none"
             self.link.fail(request.id, f"there is no server {name!r} here; servers are: {there_are}")
             return
         if name in self.ended and not _opens(message.message):

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from anywire.errors import AnywireError, ConnectFailed
-from anywire.transport.contract import Transport, call_back
+from anywire.errors import ConnectFailed
+from anywire.transport.contract import Transport, ignore
 from anywire.transport.control.channel import Channel, StdioChannel
 from anywire.transport.control.conversation import ControlTransport
 from anywire.transport.control.host import ControlHost
-from anywire.transport.control.link import Outcome
 from anywire.transport.control.router import ControlRouter
 from anywire.transport.control.side import ControlSide
 from anywire.wire.codec import encode_value
@@ -107,15 +106,17 @@ class _Face(SoleConversation):
         await super().start()
         id = self._link.next_id()
         members = encode_value({"sdkMcpServers": [self.server]})
-        self._link.ask(id, control_request(id, "initialize", members), self._greeted)
-
-    def _greeted(self, outcome: Outcome) -> None:
-        if isinstance(outcome, AnywireError) and not self.closed:
-            call_back(self.callbacks.on_error, outcome)
+        # Hosts that know of no such thing refuse it, or say nothing; they have the name from elsewhere.
+        self._link.ask(id, control_request(id, "initialize", members), ignore)
 
 
 class _FaceRouter(ControlRouter):
     """Leaves it to whoever serves the conversation how long the last calls may take."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of the servers: there is one."""
+        return tuple(conversation.server for conversation in self.conversations.values())
 
     def take_end(self) -> None:
         """The host writes no more."""
