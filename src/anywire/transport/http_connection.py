@@ -9,6 +9,7 @@ from typing import Final, cast
 import httptools
 
 from anywire.transport.contract import ignore
+from anywire.transport.http_socket import is_readable
 from anywire.wire.limits import Limits
 
 __all__ = ("HttpConnection",)
@@ -23,16 +24,12 @@ _REST_BYTES: Final = 64 * 1024
 
 
 class HttpConnection(asyncio.Protocol):
-    """Carries one request at a time: `begin` sends it, `read` and `release` belong to its response.
-
-    `heard` is called whenever something has come in, which the loop has just asked the system for.
-    """
+    """Carries one request at a time: `begin` sends it, `read` and `release` belong to its response."""
 
     _transport: asyncio.Transport
 
-    def __init__(self, limits: Limits, heard: Callable[[], None]) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._heard = heard
         self._loop = asyncio.get_running_loop()
         parser = self._parser = httptools.HttpResponseParser(self)
         # Servers are older than the rules; what they say is not passed on as HTTP.
@@ -47,6 +44,8 @@ class HttpConnection(asyncio.Protocol):
         self.used = False
         #: Whether anything of the response has come.
         self.answered = False
+        #: Whether that began as HTTP does.
+        self.is_http = False
         #: Since when nobody uses it, in the time of the loop.
         self.idle_since = 0.0
         #: Called when it can have the next request, after a `release` that said it might ...
@@ -57,7 +56,7 @@ class HttpConnection(asyncio.Protocol):
         self._more: asyncio.Future[None] | None = None
         self._chunks: list[bytes] = []
         self._size = 0
-        self._head_bytes = 0
+        self._other_bytes = 0  # what has come since the last of the body, or the request
         self._complete = True  # nothing of a response is missing
         self._interim = False  # a response that only announces another
         self._surplus = False  # a response that nobody asked for
@@ -73,6 +72,11 @@ class HttpConnection(asyncio.Protocol):
         """Whether it can have a request."""
         return self._keeps and self._complete and self._error is None and not self._transport.is_closing()
 
+    @property
+    def has_news(self) -> bool:
+        """Whether something has come that the loop has not read yet: where nothing was asked, the end."""
+        return is_readable(self._transport.get_extra_info("socket"))
+
     def begin(self, request: bytes) -> asyncio.Future[None]:
         """Send a request; return what is done when the head of the response is there.
 
@@ -80,7 +84,7 @@ class HttpConnection(asyncio.Protocol):
         """
         self.headers = {}
         self.answered = self._complete = self._resting = False
-        self._chunks, self._size, self._head_bytes = [], 0, 0
+        self._chunks, self._size, self._other_bytes = [], 0, 0
         head = self._head = self._loop.create_future()
         self._transport.write(request)
         return head
@@ -153,13 +157,12 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Something has come."""
-        self._heard()
         if self._complete:  # and nothing was asked
             self.end()
             return
-        self.answered = True
-        if self._head is not None:
-            self._head_bytes += len(data)
+        if not self.answered:
+            self.answered, self.is_http = True, data.startswith(b"HTTP/")
+        self._other_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -168,8 +171,9 @@ class HttpConnection(asyncio.Protocol):
             self._keeps = False
             if not self._complete:
                 self.fail(ConnectionError(f"this is no HTTP: {error}"))
-        if self._head is not None and self._head_bytes > self._limits.head_bytes:
-            self.fail(ConnectionError(f"the head of the answer exceeds {self._limits.head_bytes} bytes"))
+        if self._other_bytes > self._limits.head_bytes and not self._complete:
+            part = "head" if self._head is not None else "trailer"
+            self.fail(ConnectionError(f"the {part} of the answer exceeds {self._limits.head_bytes} bytes"))
         self._wake()
         if self._resting and (self._complete or self._size > _REST_BYTES):
             self.release(rest=False)
@@ -197,8 +201,8 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def _ends_with_connection(self) -> bool:
-        coding = self.headers.get("transfer-encoding", "")
-        return "content-length" not in self.headers and "chunked" not in coding.lower()
+        last_coding = self.headers.get("transfer-encoding", "").rpartition(",")[2]
+        return "content-length" not in self.headers and last_coding.strip().lower() != "chunked"
 
     def _wake(self) -> None:
         if self._more is not None and not self._more.done():
@@ -212,10 +216,14 @@ class HttpConnection(asyncio.Protocol):
             self._surplus, self._keeps = True, False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header of it."""
-        if not self._surplus:
-            text = value.decode("utf-8", "surrogateescape").strip(" \t")
-            self.headers[name.decode("latin-1").lower()] = text
+        """A header of it, or a trailer, of which none is needed."""
+        if self._head is None:
+            return
+        if b"\0" in value:
+            self.fail(ConnectionError(f"this is no HTTP: NUL in the header {name.decode('latin-1')}"))
+            return
+        text = value.decode("utf-8", "surrogateescape").strip(" \t")
+        self.headers[name.decode("latin-1").lower()] = text
 
     def on_headers_complete(self) -> None:
         """Its head is there."""
@@ -234,6 +242,7 @@ class HttpConnection(asyncio.Protocol):
         """A part of its body."""
         if self._surplus:
             return
+        self._other_bytes = 0
         self._size += len(body)
         if self._resting:
             return

@@ -12,7 +12,6 @@ from anywire.errors import ConnectFailed
 from anywire.transport.http_connection import HttpConnection
 from anywire.transport.http_socket import (
     KEEP_SECONDS,
-    PAUSE_SECONDS,
     check_certificates,
     describe,
     keep_alive,
@@ -21,8 +20,6 @@ from anywire.wire.limits import Limits
 
 __all__ = ("Origin", "Pool")
 
-#: Which connections are as good as new.
-_FRESH_SECONDS: Final = 0.1
 #: How long the rest of an answer may take that nobody needs: its connection is worth that much.
 _REST_SECONDS: Final = 0.25
 #: How long connections may take to end.
@@ -49,7 +46,6 @@ class Pool:
         self._loop = asyncio.get_running_loop()
         self._idle: dict[Origin, list[HttpConnection]] = {}
         self._all: dict[HttpConnection, Origin] = {}
-        self._looked = 0.0  # when the loop has asked the system last, as far as is known
         self._sweep: asyncio.TimerHandle | None = None
         self._context: ssl.SSLContext | None = None
         self._emptied: asyncio.Future[None] | None = None
@@ -60,20 +56,13 @@ class Pool:
 
         Raises `ConnectFailed`, or `ConfigError` for certificates that cannot be read.
         """
-        idle = self._idle.get(origin)
-        if idle:
-            now = self._loop.time()
-            # No server ends a connection that it has just answered on.
-            if now - self._looked > PAUSE_SECONDS and now - idle[-1].idle_since > _FRESH_SECONDS:
-                # After a pause the loop learns which kept connections are closed, before one is used again.
-                await asyncio.sleep(0)  # now it asks the system ...
-                await asyncio.sleep(0)  # ... and has acted on it
-                self._heard()
-            while idle:
-                kept = idle.pop()
-                if kept.is_usable and now - kept.idle_since < KEEP_SECONDS:
-                    return kept
-                kept.end()
+        idle, now = self._idle.get(origin), self._loop.time()
+        while idle:
+            kept = idle.pop()
+            # What the loop has not read yet would be taken for the answer, or it is the end.
+            if kept.is_usable and now - kept.idle_since < KEEP_SECONDS and not kept.has_news:
+                return kept
+            kept.end()
         return await self.connect(origin, where)
 
     async def connect(self, origin: Origin, where: Callable[[], str]) -> HttpConnection:
@@ -98,7 +87,7 @@ class Pool:
         return made
 
     def _make(self) -> HttpConnection:
-        return HttpConnection(self._limits, self._heard)
+        return HttpConnection(self._limits)
 
     def _settings(self, origin: Origin, where: Callable[[], str]) -> dict[str, Any]:
         settings: dict[str, Any] = {}
@@ -117,9 +106,6 @@ class Pool:
         """Nobody reads that response any more.  `rest`: what little may be missing of it is waited for."""
         if connection.release(rest=rest) and not connection.is_usable:
             self._loop.call_later(_REST_SECONDS, connection.end_rest)
-
-    def _heard(self) -> None:
-        self._looked = self._loop.time()
 
     def _keep(self, connection: HttpConnection) -> None:
         connection.idle_since = self._loop.time()
