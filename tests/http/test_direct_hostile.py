@@ -10,11 +10,13 @@ import zlib
 
 import pytest
 
-from anywire.errors import ConfigError, DeadlineExceeded, TransportBroken
+from anywire import connect
+from anywire.errors import ConfigError, DeadlineExceeded, HttpStatusError, TransportBroken
 from anywire.transport.http_exchange import LARGE_BYTES
 from anywire.wire.limits import DEFAULT_LIMITS
+from tests.http.crooked import JSON, Asked, Out, crooked
 from tests.http.place import OK, always, exchange, get, is_kept, place
-from tests.http.serving import until
+from tests.http.serving import QUICK, until
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nX: first\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n"
 
@@ -230,3 +232,39 @@ async def test_an_address_is_the_same_for_large_requests() -> None:
             async with asking.open("POST", url, {"Connection": "close"} if body else {}, body):
                 pass
         assert {asked.split(b" ")[1] for asked in there.asked} == {b"/a%2fb%41?c=%2F&d=e%20f+g"}
+
+
+@pytest.mark.parametrize("status", [200, 400])
+async def test_a_call_whose_answer_does_not_end_tells_what_has_come_of_it(status: int) -> None:
+    """It is another thing than no answer."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc != "tools/call":
+            return None
+        await out.head(status, {"Content-Type": JSON})
+        await out.write(b"{")
+        await out.gone.wait()
+        return True
+
+    async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
+        with pytest.raises(DeadlineExceeded) as caught:
+            await client.request("tools/call", {"name": "t"}, timeout=0.1)
+        begun = f"an answer has begun (HTTP {status}, application/json) that does not end"
+        assert str(caught.value) == f"no answer to tools/call within 0.1 s: {begun}"
+        assert len(server.asked("POST", "tools/call")) == 1
+
+
+async def test_an_error_whose_body_cannot_be_read_says_why() -> None:
+    """It has a body, if not one that can be shown."""
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc != "tools/call":
+            return None
+        await out.whole(500, "text/html", b"abcd", [("Content-Encoding", "br")])
+        return True
+
+    async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
+        with pytest.raises(
+            HttpStatusError, match=r"HTTP 500, text/html: .*its coding, 'br', cannot be undone"
+        ):
+            await client.request("tools/call", {"name": "t"})
