@@ -63,6 +63,19 @@ async def test_a_server_that_ends_each_connection_and_does_not_say_so_is_asked_o
             await until(lambda: there.ended == there.connections, "the server has ended it")
 
 
+@pytest.mark.parametrize(
+    ("told", "connections"),
+    [("timeout=0", 2), ("max=5, TIMEOUT = 0", 2), ("timeout=5", 1), ("max=0", 1), ("x", 1)],
+)
+async def test_a_connection_is_kept_no_longer_than_its_server_says(told: str, connections: int) -> None:
+    """A request that crosses with the end of one may or may not have been executed."""
+    answer = OK.replace(b"\r\n\r\n", f"\r\nKeep-Alive: {told}\r\n\r\n".encode())
+    async with place(always(answer)) as there, exchange() as asking:
+        for _ in range(2):
+            assert await get(asking, there.url, "POST") == (200, b"ok")
+        assert there.connections == connections
+
+
 async def test_a_trailer_changes_no_header() -> None:
     """What was decided by the head stays so."""
     async with place(always(CHUNKED + b"0\r\nX: second\r\n\r\n")) as there, exchange() as asking:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Final, cast
 
 import httptools
 
 from anywire.transport.contract import ignore
-from anywire.transport.http_socket import is_readable
+from anywire.transport.http_socket import KEEP_SECONDS, is_readable
 from anywire.wire.limits import Limits
 
 __all__ = ("HttpConnection",)
@@ -21,6 +22,10 @@ if not hasattr(httptools.HttpResponseParser, "set_dangerous_leniencies"):
 _WAITING_BYTES: Final = 512 * 1024
 #: So much may still come of an answer that nobody needs any more.
 _REST_BYTES: Final = 64 * 1024
+#: How long a server says that it keeps a connection which is not used.
+_KEPT: Final = re.compile(r"(?:^|[,; ])timeout *= *\"?([0-9]{1,9})", re.IGNORECASE)
+#: So much of that is relied on.
+_KEPT_SHARE: Final = 0.8
 
 
 class HttpConnection(asyncio.Protocol):
@@ -46,8 +51,8 @@ class HttpConnection(asyncio.Protocol):
         self.answered = False
         #: Whether that began as HTTP does.
         self.is_http = False
-        #: Since when nobody uses it, in the time of the loop.
-        self.idle_since = 0.0
+        #: Until when it is kept while nobody uses it, in the time of the loop.
+        self.kept_until = 0.0
         #: Called when it can have the next request, after a `release` that said it might ...
         self.on_idle: Callable[[HttpConnection], None] = ignore
         #: ... and at its end.
@@ -71,6 +76,13 @@ class HttpConnection(asyncio.Protocol):
     def is_usable(self) -> bool:
         """Whether it can have a request."""
         return self._keeps and self._complete and self._error is None and not self._transport.is_closing()
+
+    @property
+    def keep_seconds(self) -> float:
+        """How long it may be kept after this response: less than its server keeps it, where that is told."""
+        told = self.headers.get("keep-alive")
+        kept = _KEPT.search(told) if told is not None else None
+        return KEEP_SECONDS if kept is None else min(KEEP_SECONDS, int(kept[1]) * _KEPT_SHARE)
 
     @property
     def has_news(self) -> bool:

@@ -60,7 +60,7 @@ class Pool:
         while idle:
             kept = idle.pop()
             # What the loop has not read yet would be taken for the answer, or it is the end.
-            if kept.is_usable and now - kept.idle_since < KEEP_SECONDS and not kept.has_news:
+            if kept.is_usable and now < kept.kept_until and not kept.has_news:
                 return kept
             kept.end()
         return await self.connect(origin, where)
@@ -108,7 +108,7 @@ class Pool:
             self._loop.call_later(_REST_SECONDS, connection.end_rest)
 
     def _keep(self, connection: HttpConnection) -> None:
-        connection.idle_since = self._loop.time()
+        connection.kept_until = self._loop.time() + connection.keep_seconds
         self._idle.setdefault(self._all[connection], []).append(connection)
         if self._sweep is None:
             self._sweep = self._loop.call_later(KEEP_SECONDS, self._end_idle)
@@ -118,14 +118,14 @@ class Pool:
         self._sweep = None
         soonest, now = 0.0, self._loop.time()
         for origin, idle in list(self._idle.items()):
-            while idle and now - idle[0].idle_since >= KEEP_SECONDS:
+            while idle and now >= idle[0].kept_until:
                 idle.pop(0).end()
             if idle:
-                soonest = min(soonest or idle[0].idle_since, idle[0].idle_since)
+                soonest = min(soonest or idle[0].kept_until, idle[0].kept_until)
             else:
                 del self._idle[origin]
         if soonest:
-            self._sweep = self._loop.call_at(soonest + KEEP_SECONDS, self._end_idle)
+            self._sweep = self._loop.call_at(soonest, self._end_idle)
 
     def _lost(self, connection: HttpConnection) -> None:
         origin = self._all.pop(connection, None)
