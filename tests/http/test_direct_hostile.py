@@ -63,6 +63,42 @@ async def test_a_server_that_ends_each_connection_and_does_not_say_so_is_asked_o
             await until(lambda: there.ended == there.connections, "the server has ended it")
 
 
+async def test_a_server_that_leaves_soon_after_an_answer_is_not_left_with_another_request() -> None:
+    """The one that crossed with the end is lost; from then on each has a connection of its own."""
+    asked: set[asyncio.StreamWriter] = set()
+
+    async def answer(_: bytes, writer: asyncio.StreamWriter) -> None:
+        if writer in asked:
+            writer.transport.abort()
+        else:
+            asked.add(writer)
+            writer.write(OK)
+
+    async with place(answer) as there, exchange() as asking:
+        assert await get(asking, there.url, "POST") == (200, b"ok")
+        with pytest.raises(TransportBroken):
+            await get(asking, there.url, "POST")
+        for _ in range(5):
+            assert await get(asking, there.url, "POST") == (200, b"ok")
+        assert there.connections == 6
+
+
+async def test_a_server_that_leaves_in_the_middle_of_a_handshake_is_asked_once_more() -> None:
+    """Nothing has been done yet that must not be done twice."""
+    left: list[bool] = []
+
+    async def quirk(asked: Asked, out: Out) -> bool | None:
+        if asked.rpc != "initialize" or left:
+            return None
+        left.append(True)
+        out.cut()
+        return True
+
+    async with crooked(quirk) as server, connect(server.url, limits=QUICK) as client:
+        await client.request("tools/list")
+        assert len(server.asked("POST", "initialize")) == 2
+
+
 @pytest.mark.parametrize(
     ("told", "connections"),
     [("timeout=0", 2), ("max=5, TIMEOUT = 0", 2), ("timeout=5", 1), ("max=0", 1), ("x", 1)],

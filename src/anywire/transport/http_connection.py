@@ -51,8 +51,10 @@ class HttpConnection(asyncio.Protocol):
         self.answered = False
         #: Whether that began as HTTP does.
         self.is_http = False
-        #: Until when it is kept while nobody uses it, in the time of the loop.
-        self.kept_until = 0.0
+        #: When it last had been answered on, and until when it is kept then, in the time of the loop.
+        self.idle_since = self.kept_until = 0.0
+        #: Whether its server ended it when the next request might have been on its way, or was.
+        self.left = False
         #: Called when it can have the next request, after a `release` that said it might ...
         self.on_idle: Callable[[HttpConnection], None] = ignore
         #: ... and at its end.
@@ -68,6 +70,7 @@ class HttpConnection(asyncio.Protocol):
         self._keeps = True  # the connection outlives the response
         self._paused = False
         self._resting = False  # nobody needs the rest of the response
+        self._left_by_us = False
         self._error: Exception | None = None
 
     # What is asked.
@@ -158,7 +161,7 @@ class HttpConnection(asyncio.Protocol):
 
     def end(self) -> None:
         """End the connection, at once."""
-        self._keeps = False
+        self._keeps, self._left_by_us = False, True
         self._transport.abort()
 
     # What comes in, as asyncio says it.
@@ -195,6 +198,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
+        self.left = self.used and not self._left_by_us and (self._complete or not self.answered)
         self._keeps = False
         if self._head is not None:
             lost = ConnectionError(

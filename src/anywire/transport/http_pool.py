@@ -26,6 +26,10 @@ _REST_SECONDS: Final = 0.25
 _END_SECONDS: Final = 1.0
 #: What has one address, or is this machine.
 _IS_NEAR: Final = re.compile(r"[0-9.]+|.*:.*|localhost")
+#: A server that ends a connection so soon after an answer, and did not say so with it ...
+_SOON_SECONDS: Final = 1.0
+#: ... is given a new one for each request, for so long: a POST that crosses with the end is lost.
+_FICKLE_SECONDS: Final = 600.0
 #: When the next address of a host is tried as well.
 _NEXT_ADDRESS_SECONDS: Final = 0.25
 
@@ -46,6 +50,7 @@ class Pool:
         self._loop = asyncio.get_running_loop()
         self._idle: dict[Origin, list[HttpConnection]] = {}
         self._all: dict[HttpConnection, Origin] = {}
+        self._fickle: dict[Origin, float] = {}  # whose connections are not kept, and until when
         self._sweep: asyncio.TimerHandle | None = None
         self._context: ssl.SSLContext | None = None
         self._emptied: asyncio.Future[None] | None = None
@@ -59,9 +64,11 @@ class Pool:
         idle, now = self._idle.get(origin), self._loop.time()
         while idle:
             kept = idle.pop()
-            # What the loop has not read yet would be taken for the answer, or it is the end.
-            if kept.is_usable and now < kept.kept_until and not kept.has_news:
-                return kept
+            if kept.is_usable and now < kept.kept_until:
+                if not kept.has_news:
+                    return kept
+                # What the loop has not read yet would be taken for the answer, or it is the end.
+                self._was_left(kept, origin)
             kept.end()
         return await self.connect(origin, where)
 
@@ -108,8 +115,12 @@ class Pool:
             self._loop.call_later(_REST_SECONDS, connection.end_rest)
 
     def _keep(self, connection: HttpConnection) -> None:
-        connection.kept_until = self._loop.time() + connection.keep_seconds
-        self._idle.setdefault(self._all[connection], []).append(connection)
+        now, origin = self._loop.time(), self._all[connection]
+        if self._fickle and now < self._fickle.get(origin, 0.0):
+            connection.end()
+            return
+        connection.idle_since, connection.kept_until = now, now + connection.keep_seconds
+        self._idle.setdefault(origin, []).append(connection)
         if self._sweep is None:
             self._sweep = self._loop.call_later(KEEP_SECONDS, self._end_idle)
 
@@ -132,8 +143,16 @@ class Pool:
         idle = self._idle.get(origin) if origin is not None else None
         if idle is not None and connection in idle:
             idle.remove(connection)
+        if origin is not None and connection.left:
+            self._was_left(connection, origin)
         if not self._all and self._emptied is not None and not self._emptied.done():
             self._emptied.set_result(None)
+
+    def _was_left(self, connection: HttpConnection, origin: Origin) -> None:
+        """A server has ended what could have had another request."""
+        now = self._loop.time()
+        if now - connection.idle_since < _SOON_SECONDS:
+            self._fickle[origin] = now + _FICKLE_SECONDS
 
     async def close(self) -> None:
         """End all connections."""
