@@ -6,7 +6,6 @@ What came back is handed on as a response and what `anywire.protocol.http.client
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
 from collections.abc import Awaitable, Callable, Mapping
@@ -214,10 +213,14 @@ class HttpCalls:
     async def status_error(self, response: HttpResponse) -> HttpStatusError:
         """Return the error for a response that cannot be used, with the first bytes of its body."""
         start, enough = b"", self._looked_at()
-        with contextlib.suppress(TransportError, TimeoutError):  # what is known is worth more than the rest
+        try:  # what is known is worth more than the rest
             async with asyncio.timeout(_SHOWN_SECONDS):
                 while len(start) < enough and (chunk := await response.read()):
                     start += chunk
+        except TimeoutError:
+            start = start or b"no more than the head came"
+        except TransportError as error:
+            start = start or str(error).encode("utf-8", "replace")
         content = media_type(response.headers.get("content-type"))
         return HttpStatusError(self.name, response.status, content, self.shown(start))
 

@@ -296,7 +296,7 @@ class HttpClientTransport:
     def trouble(self, key: bytes) -> str:
         """Say what keeps the reply to a request from coming, empty where nothing is known of that."""
         expected = self._expected.get(key)
-        return "" if expected is None else expected.trouble
+        return "" if expected is None else expected.obstacle
 
     def _reopened(self, session: HttpSession) -> None:
         self._general.open(session)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Final, cast
 
 import httptools
 
 from anywire.transport.contract import ignore
+from anywire.transport.http_socket import KEEP_SECONDS, is_readable
 from anywire.wire.limits import Limits
 
 __all__ = ("HttpConnection",)
@@ -20,19 +22,19 @@ if not hasattr(httptools.HttpResponseParser, "set_dangerous_leniencies"):
 _WAITING_BYTES: Final = 512 * 1024
 #: So much may still come of an answer that nobody needs any more.
 _REST_BYTES: Final = 64 * 1024
+#: How long a server says that it keeps a connection which is not used.
+_KEPT: Final = re.compile(r"(?:^|[,; ])timeout *= *\"?([0-9]{1,9})", re.IGNORECASE)
+#: So much of that is relied on.
+_KEPT_SHARE: Final = 0.8
 
 
 class HttpConnection(asyncio.Protocol):
-    """Carries one request at a time: `begin` sends it, `read` and `release` belong to its response.
-
-    `heard` is called whenever something has come in, which the loop has just asked the system for.
-    """
+    """Carries one request at a time: `begin` sends it, `read` and `release` belong to its response."""
 
     _transport: asyncio.Transport
 
-    def __init__(self, limits: Limits, heard: Callable[[], None]) -> None:
+    def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._heard = heard
         self._loop = asyncio.get_running_loop()
         parser = self._parser = httptools.HttpResponseParser(self)
         # Servers are older than the rules; what they say is not passed on as HTTP.
@@ -47,8 +49,12 @@ class HttpConnection(asyncio.Protocol):
         self.used = False
         #: Whether anything of the response has come.
         self.answered = False
-        #: Since when nobody uses it, in the time of the loop.
-        self.idle_since = 0.0
+        #: Whether that began as HTTP does.
+        self.is_http = False
+        #: When it last had been answered on, and until when it is kept then, in the time of the loop.
+        self.idle_since = self.kept_until = 0.0
+        #: Whether its server ended it when the next request might have been on its way, or was.
+        self.left = False
         #: Called when it can have the next request, after a `release` that said it might ...
         self.on_idle: Callable[[HttpConnection], None] = ignore
         #: ... and at its end.
@@ -57,13 +63,14 @@ class HttpConnection(asyncio.Protocol):
         self._more: asyncio.Future[None] | None = None
         self._chunks: list[bytes] = []
         self._size = 0
-        self._head_bytes = 0
+        self._other_bytes = 0  # what has come since the last of the body, or the request
         self._complete = True  # nothing of a response is missing
         self._interim = False  # a response that only announces another
         self._surplus = False  # a response that nobody asked for
         self._keeps = True  # the connection outlives the response
         self._paused = False
         self._resting = False  # nobody needs the rest of the response
+        self._left_by_us = False
         self._error: Exception | None = None
 
     # What is asked.
@@ -73,6 +80,18 @@ class HttpConnection(asyncio.Protocol):
         """Whether it can have a request."""
         return self._keeps and self._complete and self._error is None and not self._transport.is_closing()
 
+    @property
+    def keep_seconds(self) -> float:
+        """How long it may be kept after this response: less than its server keeps it, where that is told."""
+        told = self.headers.get("keep-alive")
+        kept = _KEPT.search(told) if told is not None else None
+        return KEEP_SECONDS if kept is None else min(KEEP_SECONDS, int(kept[1]) * _KEPT_SHARE)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something has come that the loop has not read yet: where nothing was asked, the end."""
+        return is_readable(self._transport.get_extra_info("socket"))
+
     def begin(self, request: bytes) -> asyncio.Future[None]:
         """Send a request; return what is done when the head of the response is there.
 
@@ -80,7 +99,7 @@ class HttpConnection(asyncio.Protocol):
         """
         self.headers = {}
         self.answered = self._complete = self._resting = False
-        self._chunks, self._size, self._head_bytes = [], 0, 0
+        self._chunks, self._size, self._other_bytes = [], 0, 0
         head = self._head = self._loop.create_future()
         self._transport.write(request)
         return head
@@ -142,7 +161,7 @@ class HttpConnection(asyncio.Protocol):
 
     def end(self) -> None:
         """End the connection, at once."""
-        self._keeps = False
+        self._keeps, self._left_by_us = False, True
         self._transport.abort()
 
     # What comes in, as asyncio says it.
@@ -153,13 +172,12 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Something has come."""
-        self._heard()
         if self._complete:  # and nothing was asked
             self.end()
             return
-        self.answered = True
-        if self._head is not None:
-            self._head_bytes += len(data)
+        if not self.answered:
+            self.answered, self.is_http = True, data.startswith(b"HTTP/")
+        self._other_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -168,8 +186,9 @@ class HttpConnection(asyncio.Protocol):
             self._keeps = False
             if not self._complete:
                 self.fail(ConnectionError(f"this is no HTTP: {error}"))
-        if self._head is not None and self._head_bytes > self._limits.head_bytes:
-            self.fail(ConnectionError(f"the head of the answer exceeds {self._limits.head_bytes} bytes"))
+        if self._other_bytes > self._limits.head_bytes and not self._complete:
+            part = "head" if self._head is not None else "trailer"
+            self.fail(ConnectionError(f"the {part} of the answer exceeds {self._limits.head_bytes} bytes"))
         self._wake()
         if self._resting and (self._complete or self._size > _REST_BYTES):
             self.release(rest=False)
@@ -179,6 +198,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
+        self.left = self.used and not self._left_by_us and (self._complete or not self.answered)
         self._keeps = False
         if self._head is not None:
             lost = ConnectionError(
@@ -197,8 +217,8 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def _ends_with_connection(self) -> bool:
-        coding = self.headers.get("transfer-encoding", "")
-        return "content-length" not in self.headers and "chunked" not in coding.lower()
+        last_coding = self.headers.get("transfer-encoding", "").rpartition(",")[2]
+        return "content-length" not in self.headers and last_coding.strip().lower() != "chunked"
 
     def _wake(self) -> None:
         if self._more is not None and not self._more.done():
@@ -212,10 +232,14 @@ class HttpConnection(asyncio.Protocol):
             self._surplus, self._keeps = True, False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header of it."""
-        if not self._surplus:
-            text = value.decode("utf-8", "surrogateescape").strip(" \t")
-            self.headers[name.decode("latin-1").lower()] = text
+        """A header of it, or a trailer, of which none is needed."""
+        if self._head is None:
+            return
+        if b"\0" in value:
+            self.fail(ConnectionError(f"this is no HTTP: NUL in the header {name.decode('latin-1')}"))
+            return
+        text = value.decode("utf-8", "surrogateescape").strip(" \t")
+        self.headers[name.decode("latin-1").lower()] = text
 
     def on_headers_complete(self) -> None:
         """Its head is there."""
@@ -234,6 +258,7 @@ class HttpConnection(asyncio.Protocol):
         """A part of its body."""
         if self._surplus:
             return
+        self._other_bytes = 0
         self._size += len(body)
         if self._resting:
             return

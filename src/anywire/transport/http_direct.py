@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from anywire._version import __version__
 from anywire.errors import ConfigError, DeadlineExceeded, TransportBroken
 from anywire.transport.content_coding import ACCEPTED_CODINGS, Inflating, inflating
-from anywire.transport.http_exchange import LARGE_BYTES, AiohttpExchange, HttpResponse
+from anywire.transport.http_exchange import LARGE_BYTES, WRITTEN_OUT, AiohttpExchange, HttpResponse
 from anywire.transport.http_socket import describe
 from anywire.transport.proxy import proxy_for
 from anywire.transport.redact import without_secrets
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 __all__ = ("DirectExchange",)
 
 _MOST_PLACES: Final = 100
-_LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
-_PLAIN_URL: Final = re.compile(
-    rf"(https?)://({_LABEL}(?:\.{_LABEL})*|\[[0-9a-f:.]+\])(?::([1-9][0-9]{{0,4}}))?"
-    r"((?:/(?!\.)[A-Za-z0-9._~!$&'()*+,;=:@-]*)*(?:\?[A-Za-z0-9._~!$&'()*,;=:@/?-]*)?)"
-)
 _NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NOT_IN_A_VALUE: Final = re.compile(r"[\0-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 #: What says how the request itself is sent.
@@ -122,8 +117,9 @@ class DirectExchange:
                 self._alarm = self._loop.call_at(deadline, self._look)
                 return
             del self._waiting[connection]
+            what = "no whole head of an answer" if connection.answered else "no first byte of an answer"
             seconds = self._limits.first_byte_seconds
-            connection.fail(DeadlineExceeded(f"{where()}: no first byte of an answer within {seconds:g} s"))
+            connection.fail(DeadlineExceeded(f"{where()}: {what} within {seconds:g} s"))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -165,7 +161,7 @@ class _DirectCall:
             await self._ask(connection)
         self._connection = connection
         self.status, self.headers = connection.status, connection.headers
-        self._is_coded = connection.headers.get("content-encoding", "identity") not in ("", "identity")
+        self._is_coded = "content-encoding" in connection.headers
         return self
 
     async def _ask(self, connection: HttpConnection) -> bool:
@@ -179,7 +175,7 @@ class _DirectCall:
         except OSError as error:
             if connection.used and not connection.answered and self._called[0] != "POST":
                 return False
-            raise TransportBroken(f"{self.where()}: {describe(error)}{self._hint()}") from error
+            raise TransportBroken(f"{self.where()}: {describe(error)}{self._hint(connection)}") from error
         except asyncio.CancelledError:
             connection.end()
             raise
@@ -188,8 +184,8 @@ class _DirectCall:
         self._exchange.spoken_with.add(self._origin)
         return True
 
-    def _hint(self) -> str:
-        if self._origin.tls or self._origin in self._exchange.spoken_with:
+    def _hint(self, connection: HttpConnection) -> str:
+        if self._origin.tls or connection.is_http or self._origin in self._exchange.spoken_with:
             return ""
         return "; if TLS is spoken there, the address begins with https://"
 
@@ -200,13 +196,17 @@ class _DirectCall:
             raise TransportBroken(f"{self.where()}: the answer was cut: {describe(error)}") from error
 
     async def _read_coded(self) -> bytes:
-        if self._inflating is None:
-            self._inflating = inflating(self.headers["content-encoding"])
+        coded = self._inflating = self._inflating or inflating(self.headers["content-encoding"])
+        if coded is None:
+            self._is_coded = False
+            return await self._connection.read()
         while True:
-            piece = b"" if self._inflating.has_more else await self._connection.read()
-            if not piece and not self._inflating.has_more:
-                return self._inflating.end()
-            inflated = self._inflating.feed(piece)
+            if coded.has_more:
+                piece = b""
+                await asyncio.sleep(0)  # a little of the network may be a lot to inflate
+            elif not (piece := await self._connection.read()):
+                return coded.end()
+            inflated = coded.feed(piece)
             if inflated:
                 return inflated
 
@@ -219,7 +219,7 @@ class _DirectCall:
 def _read_place(url: str) -> _Place | None:
     from anywire.transport.http_pool import Origin
 
-    match = _PLAIN_URL.fullmatch(url)
+    match = WRITTEN_OUT.fullmatch(url)
     if match is None:
         return None
     scheme, host, port, path = match.groups()
@@ -240,10 +240,13 @@ def _path_of(rest: str) -> str:
 
 def _write_head(method: str, place: _Place, headers: Mapping[str, str]) -> bytes | None:
     given = {name.lower() for name in headers}
-    for name, value in headers.items():
-        if _NAME.fullmatch(name) is None or _NOT_IN_A_VALUE.search(value) is not None:
-            return None
-    if not given.isdisjoint(_FRAMING):
+    try:
+        for name, value in headers.items():
+            if _NAME.fullmatch(name) is None or _NOT_IN_A_VALUE.search(value) is not None:
+                return None
+    except TypeError:  # that is no text
+        return None
+    if len(given) < len(headers) or not given.isdisjoint(_FRAMING):
         return None
     usual = {
         "Host": place.authority,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -33,11 +34,20 @@ if TYPE_CHECKING:
     from aiohttp.connector import Connection
     from aiohttp.tracing import Trace
     from multidict import CIMultiDictProxy
+    from yarl import URL
 
-__all__ = ("LARGE_BYTES", "AiohttpExchange", "Exchange", "HttpResponse")
+__all__ = ("LARGE_BYTES", "WRITTEN_OUT", "AiohttpExchange", "Exchange", "HttpResponse")
 
 #: A body that is larger is sent piece by piece, or it would keep everything else waiting.
 LARGE_BYTES: Final = 256 * 1024
+_LABEL: Final = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+#: A URL that is sent as it stands, since there is nothing in it to quote or to resolve: its scheme, its
+#: host, its port if it names one, and the rest.
+WRITTEN_OUT: Final = re.compile(
+    rf"(https?)://({_LABEL}(?:\.{_LABEL})*|\[[0-9a-f:.]+\])(?::([1-9][0-9]{{0,4}}))?"
+    r"((?:/(?!\.)(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)*"
+    r"(?:\?(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?)"
+)
 
 
 class HttpResponse(Protocol):
@@ -130,7 +140,7 @@ class AiohttpExchange:
             async with call.timer:
                 response = await self._session.request(
                     call.method,
-                    call.url,
+                    self._address(call.url),
                     headers=call.sent_headers,
                     data=io.BytesIO(body) if body is not None and len(body) > LARGE_BYTES else body,
                     allow_redirects=False,
@@ -145,6 +155,17 @@ class AiohttpExchange:
             _calling.reset(token)
         self._spoken_with.add(origin)
         return response
+
+    def _address(self, url: str) -> str | URL:
+        """Return a URL as aiohttp leaves it alone, where there is nothing to do about it."""
+        if WRITTEN_OUT.fullmatch(url) is None:
+            return url
+        from yarl import URL
+
+        try:
+            return URL(url, encoded=True)
+        except ValueError:  # which aiohttp tells
+            return url
 
     def _find_proxy(self, call: _AiohttpCall, origin: str) -> str | None:
         """Look up the proxy for a URL, once for each server.  Raises `ConfigError`."""

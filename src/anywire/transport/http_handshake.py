@@ -56,10 +56,17 @@ class Handshake:
         self._renewing: asyncio.Task[None] | None = None
 
     async def open(self, request: Request, expected: Expected) -> None:
-        """Shake hands as the program asks: a server that is not there is told at once."""
+        """Shake hands as the program asks: a server that is not there is told at once.
+
+        One that left in the middle is asked once more: a session that nobody heard of harms nobody, and
+        some servers end each connection without saying so.
+        """
         self._request, self.session = request, NO_SESSION
         self.delivered()
-        await self._asker.ask(expected, encode(request), NO_SESSION)
+        try:
+            await self._asker.ask(expected, encode(request), NO_SESSION)
+        except TransportBroken:
+            await self._asker.ask(expected, encode(request), NO_SESSION)
         self.session = _session_of(expected)
 
     def delivered(self) -> None:

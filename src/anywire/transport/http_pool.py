@@ -12,7 +12,6 @@ from anywire.errors import ConnectFailed
 from anywire.transport.http_connection import HttpConnection
 from anywire.transport.http_socket import (
     KEEP_SECONDS,
-    PAUSE_SECONDS,
     check_certificates,
     describe,
     keep_alive,
@@ -21,14 +20,16 @@ from anywire.wire.limits import Limits
 
 __all__ = ("Origin", "Pool")
 
-#: Which connections are as good as new.
-_FRESH_SECONDS: Final = 0.1
 #: How long the rest of an answer may take that nobody needs: its connection is worth that much.
 _REST_SECONDS: Final = 0.25
 #: How long connections may take to end.
 _END_SECONDS: Final = 1.0
 #: What has one address, or is this machine.
 _IS_NEAR: Final = re.compile(r"[0-9.]+|.*:.*|localhost")
+#: A server that ends a connection so soon after an answer, and did not say so with it ...
+_SOON_SECONDS: Final = 1.0
+#: ... is given a new one for each request, for so long: a POST that crosses with the end is lost.
+_FICKLE_SECONDS: Final = 600.0
 #: When the next address of a host is tried as well.
 _NEXT_ADDRESS_SECONDS: Final = 0.25
 
@@ -49,7 +50,7 @@ class Pool:
         self._loop = asyncio.get_running_loop()
         self._idle: dict[Origin, list[HttpConnection]] = {}
         self._all: dict[HttpConnection, Origin] = {}
-        self._looked = 0.0  # when the loop has asked the system last, as far as is known
+        self._fickle: dict[Origin, float] = {}  # whose connections are not kept, and until when
         self._sweep: asyncio.TimerHandle | None = None
         self._context: ssl.SSLContext | None = None
         self._emptied: asyncio.Future[None] | None = None
@@ -60,20 +61,15 @@ class Pool:
 
         Raises `ConnectFailed`, or `ConfigError` for certificates that cannot be read.
         """
-        idle = self._idle.get(origin)
-        if idle:
-            now = self._loop.time()
-            # No server ends a connection that it has just answered on.
-            if now - self._looked > PAUSE_SECONDS and now - idle[-1].idle_since > _FRESH_SECONDS:
-                # After a pause the loop learns which kept connections are closed, before one is used again.
-                await asyncio.sleep(0)  # now it asks the system ...
-                await asyncio.sleep(0)  # ... and has acted on it
-                self._heard()
-            while idle:
-                kept = idle.pop()
-                if kept.is_usable and now - kept.idle_since < KEEP_SECONDS:
+        idle, now = self._idle.get(origin), self._loop.time()
+        while idle:
+            kept = idle.pop()
+            if kept.is_usable and now < kept.kept_until:
+                if not kept.has_news:
                     return kept
-                kept.end()
+                # What the loop has not read yet would be taken for the answer, or it is the end.
+                self._was_left(kept, origin)
+            kept.end()
         return await self.connect(origin, where)
 
     async def connect(self, origin: Origin, where: Callable[[], str]) -> HttpConnection:
@@ -98,7 +94,7 @@ class Pool:
         return made
 
     def _make(self) -> HttpConnection:
-        return HttpConnection(self._limits, self._heard)
+        return HttpConnection(self._limits)
 
     def _settings(self, origin: Origin, where: Callable[[], str]) -> dict[str, Any]:
         settings: dict[str, Any] = {}
@@ -118,12 +114,13 @@ class Pool:
         if connection.release(rest=rest) and not connection.is_usable:
             self._loop.call_later(_REST_SECONDS, connection.end_rest)
 
-    def _heard(self) -> None:
-        self._looked = self._loop.time()
-
     def _keep(self, connection: HttpConnection) -> None:
-        connection.idle_since = self._loop.time()
-        self._idle.setdefault(self._all[connection], []).append(connection)
+        now, origin = self._loop.time(), self._all[connection]
+        if self._fickle and now < self._fickle.get(origin, 0.0):
+            connection.end()
+            return
+        connection.idle_since, connection.kept_until = now, now + connection.keep_seconds
+        self._idle.setdefault(origin, []).append(connection)
         if self._sweep is None:
             self._sweep = self._loop.call_later(KEEP_SECONDS, self._end_idle)
 
@@ -132,22 +129,30 @@ class Pool:
         self._sweep = None
         soonest, now = 0.0, self._loop.time()
         for origin, idle in list(self._idle.items()):
-            while idle and now - idle[0].idle_since >= KEEP_SECONDS:
+            while idle and now >= idle[0].kept_until:
                 idle.pop(0).end()
             if idle:
-                soonest = min(soonest or idle[0].idle_since, idle[0].idle_since)
+                soonest = min(soonest or idle[0].kept_until, idle[0].kept_until)
             else:
                 del self._idle[origin]
         if soonest:
-            self._sweep = self._loop.call_at(soonest + KEEP_SECONDS, self._end_idle)
+            self._sweep = self._loop.call_at(soonest, self._end_idle)
 
     def _lost(self, connection: HttpConnection) -> None:
         origin = self._all.pop(connection, None)
         idle = self._idle.get(origin) if origin is not None else None
         if idle is not None and connection in idle:
             idle.remove(connection)
+        if origin is not None and connection.left:
+            self._was_left(connection, origin)
         if not self._all and self._emptied is not None and not self._emptied.done():
             self._emptied.set_result(None)
+
+    def _was_left(self, connection: HttpConnection, origin: Origin) -> None:
+        """A server has ended what could have had another request."""
+        now = self._loop.time()
+        if now - connection.idle_since < _SOON_SECONDS:
+            self._fickle[origin] = now + _FICKLE_SECONDS
 
     async def close(self) -> None:
         """End all connections."""

@@ -65,8 +65,10 @@ class Expected:
         self.reply: Response | ErrorResponse | None = None
         #: How a request was refused that was not answered.
         self.refusal: HttpStatusError | None = None
-        #: What keeps the reply from coming, for whoever waits for it too long.
+        #: What keeps the reply from coming, for whoever waits for it too long ...
         self.trouble = ""
+        #: ... and the answer that should be it, once its head has come.
+        self.answer: HttpResponse | None = None
         #: The session that the answer named.
         self.session_id: str | None = None
         #: How many messages have come in.
@@ -128,6 +130,14 @@ class Expected:
     def complete(self) -> bool:
         """Whether all replies have come."""
         return not self.missing
+
+    @property
+    def obstacle(self) -> str:
+        """What keeps the reply from coming, as far as that is known; empty where it is not."""
+        if self.trouble or self.answer is None:
+            return self.trouble
+        content = media_type(self.answer.headers.get("content-type"))
+        return f"an answer has begun (HTTP {self.answer.status}, {content}) that does not end"
 
 
 def _named(item: Message | Fault, id: bytes) -> Response | ErrorResponse:
@@ -246,6 +256,7 @@ class Asker:
     # Bodies.
 
     async def _read_json(self, response: HttpResponse, expected: Expected) -> None:
+        expected.answer = response
         body = await self._calls.read_all(response)
         message = decode(body, self._limits)
         if isinstance(message, Fault):
@@ -280,6 +291,7 @@ class Asker:
         content = media_type(response.headers.get("content-type"))
         if content != JSON or response.status in (401, 403):
             raise await self._calls.status_error(response)
+        expected.answer = response
         body = await self._calls.read_all(response)
         message = decode(body, self._limits)
         nameless = isinstance(message, ErrorResponse) and (message.id is None or message.id == NULL_ID)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 from typing import Final, Protocol
 
 from anywire.errors import ConfigError
 
-__all__ = ("KEEP_SECONDS", "PAUSE_SECONDS", "check_certificates", "describe", "keep_alive")
+__all__ = ("KEEP_SECONDS", "PAUSE_SECONDS", "check_certificates", "describe", "is_readable", "keep_alive")
 
 #: How long an idle connection is kept: less than the five seconds after which many servers drop one,
 #: since a request that crosses with the end of its connection may or may not have been executed.
@@ -27,15 +28,29 @@ class Socket(Protocol):
         """Set an option."""
         ...
 
+    def fileno(self) -> int:
+        """Return the number that the system knows it by."""
+        ...
+
 
 def keep_alive(opened: Socket) -> None:
     """Let the system ask the other end for a sign of life after a minute of silence."""
-    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    with contextlib.suppress(OSError):  # some systems refuse it where the other end has gone already
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _ALIVE.items():
         option: int | None = getattr(socket, name, None)  # not every system has each of them
         if option is not None:
             with contextlib.suppress(OSError):
                 opened.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+def is_readable(opened: Socket) -> bool:
+    """Say whether bytes have come, or the end, that nobody has read yet; asks the system."""
+    if not hasattr(select, "poll"):
+        return bool(select.select([opened.fileno()], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(opened.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def check_certificates(where: str) -> None:

@@ -106,7 +106,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     replay_total_bytes: int = 256 * 1024 * 1024
     #: Connections of one HTTP client at once.
     connections: int = 256
-    #: From the moment a request has a connection until the first byte of the answer.
+    #: From the moment a request has a connection until the head of the answer is there.
     first_byte_seconds: float = 120.0
     #: Silence within an answer or a stream, comments included, after which it is taken for dead.  Many
     #: servers send nothing for hours on a stream that they have nothing to say on; a peer that vanished
