@@ -37,7 +37,7 @@ from anywire.protocol.http.media import media_type
 from anywire.transport.deadline import bounded
 from anywire.transport.gate import Gate
 from anywire.transport.http_exchange import Exchange, HttpResponse
-from anywire.transport.redact import without_secrets, without_values
+from anywire.transport.redact import show_url, without_secrets, without_values
 from anywire.wire.limits import Limits
 
 __all__ = ("SHOWN_BYTES", "HttpCalls", "HttpSession", "TokenHook")
@@ -167,7 +167,8 @@ class HttpCalls:
     def refused_redirect(self, response: HttpResponse, location: str | None) -> HttpStatusError:
         """Return the error for a redirect that is not followed."""
         content = media_type(response.headers.get("content-type"))
-        reason = f"a redirect to {location}, which is not followed" if location else "a redirect to nowhere"
+        where = f"{show_url(location)}, which is not followed" if location else "nowhere"
+        reason = f"a redirect to {where}"
         return HttpStatusError(self.name, response.status, content, reason.encode("utf-8", "replace"))
 
     def known(self, error: Exception) -> AnywireError:
