@@ -156,7 +156,7 @@ async def survive(callers: Callers, faults: Sequence[Callable[[Callers], Awaitab
 
 def check(callers: Callers, ledger: Path) -> None:
     """Nothing was done twice, nothing was settled twice, nothing failed that was not hit."""
-    done = Counter(int(line) for line in ledger.read_text().split())
+    done = Counter(int(line) for line in ledger.read_text("utf-8").split())
     calls = set(callers.settled) - {0}
     print(
         f"{len(calls)} calls, {len(callers.hit)} hit, {len(calls - callers.succeeded)} failed", callers.told

@@ -77,7 +77,7 @@ def test_a_server_that_crashes_is_started_again_and_its_client_stays(tmp_path: P
     assert before[1] != after[1]
     assert code == 0
     assert "another takes over" in err
-    assert (tmp_path / "ledger").read_text().split() == ["before", "fatal", "after"]
+    assert (tmp_path / "ledger").read_text("utf-8").split() == ["before", "fatal", "after"]
 
 
 @pytest.mark.parametrize("how", [None, signal.SIGTERM, signal.SIGKILL], ids=["left", "ended", "killed"])
@@ -86,7 +86,7 @@ def test_a_bridge_that_ends_while_a_server_takes_over_leaves_none(how: int | Non
     ledger = tmp_path / "ledger"
     with Client(str(LEDGER), str(ledger), "mute").open() as client:
         client.call(1, "fatal")
-        assert wait_until(lambda: "mute" in ledger.read_text(), within=10)
+        assert wait_until(lambda: "mute" in ledger.read_text("utf-8"), within=10)
         if how is not None:
             client.running.send_signal(how)
             client.running.wait(timeout=10)
