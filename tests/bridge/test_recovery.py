@@ -357,3 +357,24 @@ async def test_who_waits_for_a_successor_is_told_when_the_bridge_ends() -> None:
         stage.running.cancel()
         reply = await stage.client.receive()
         assert (reply["id"], reply["error"]["code"]) == (8, -32603)
+
+
+@in_virtual_time
+async def test_a_batch_is_refused_by_the_bridge_where_the_revision_has_none() -> None:
+    """Each request in it by its id: a server's one error would name none, and might be taken for another's."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "tools/call", {"name": "slow"})
+        slow = await server.hears("tools/call")
+        ask = {"jsonrpc": "2.0", "method": "tools/list"}
+        await stage.client.send([{**ask, "id": 11}, {"jsonrpc": "2.0", "method": "x"}, {**ask, "id": 12}])
+        await stage.client.send([{"jsonrpc": "2.0", "method": "x"}])
+        refused = [await stage.client.receive() for _ in range(3)]
+        assert [(each.get("id"), each["error"]["code"]) for each in refused] == [
+            (11, -32600),
+            (12, -32600),
+            (None, -32600),
+        ]
+        await server.peer.answer(slow, {"content": []})
+        assert (await stage.client.receive())["id"] == 1
+        await server.peer.expect_silence()

@@ -170,6 +170,9 @@ class Relay:
 
     def _from_client_together(self, batch: Batch) -> None:
         """Pass a batch on as it is where nothing in it is ours to change."""
+        if not self._remembered.has_batches:
+            self._owed.refuse_batch(batch, null_id(self._remembered.revision))
+            return
         if not self._owed.has_room_for([item for item in batch.items if isinstance(item, Request)]):
             return
         noted = [item if isinstance(item, Fault) else self._note(item) for item in batch.items]

@@ -28,6 +28,7 @@ from anywire.wire.message import (
 
 __all__ = ("Owed",)
 
+_NO_BATCHES: Final = "batches are part of revision 2025-03-26 only; send each message alone"
 _TOO_MANY: Final = "too many requests are unanswered"
 
 
@@ -101,6 +102,16 @@ class Owed:
         """Answer what was not even asked."""
         reply = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
         self.post(msgspec.structs.replace(reply, id=id))
+
+    def refuse_batch(self, batch: Batch, nobody: bytes | None) -> None:
+        """Answer each request of a batch that must not be one; `nobody` is the id of an error for no request.
+
+        A server refuses it with one error that names none of them, and nobody could tell whose it is.
+        """
+        ids = [item.id for item in batch.items if isinstance(item, Request)]
+        for id in ids or [nobody]:
+            reply = create_error_response(None, JsonRpcErrorCode.InvalidRequest, _NO_BATCHES)
+            self.post(msgspec.structs.replace(reply, id=id))
 
     def tell(self, messages: Iterable[Message]) -> None:
         """Say something to the client that the server did not say."""

@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, UnsetType
 
+from anywire.protocol.features import Feature, has
 from anywire.protocol.modern import tag_subscription
 from anywire.protocol.types.envelope import SUBSCRIPTION_ID_KEY
 from anywire.protocol.types.initialize import ServerCapabilities
@@ -69,6 +70,11 @@ class Remembered:
         self._count = 0
         #: The keys of our own requests that are unanswered, with their methods.
         self.ours: dict[bytes, str] = {}
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether messages may come together: not where the revision that was agreed on has no batches."""
+        return self.revision is None or has(Feature.BATCHES, self.revision)
 
     @property
     def revision(self) -> str | None:
