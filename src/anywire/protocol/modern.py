@@ -162,7 +162,7 @@ def write_envelope(
     present = get_member(params, "_meta")
     if present is None or present[:1] != b"{":
         present = b"{}"
-    for key in [key for key in said if get_member(present, key) is not None]:
+    for key in [key for key in said if present != b"{}" and get_member(present, key) is not None]:
         present = set_member(present, key, said.pop(key))
     members = b",".join(b'"%b":%b' % (key.encode(), value) for key, value in said.items())
     return set_member(params, "_meta", _joined(members, present) if members else present)

@@ -22,6 +22,7 @@ __all__ = (
     "Member",
     "Scan",
     "depth_exceeds",
+    "quick_values",
     "replace_lone_surrogates",
     "scan_array",
     "scan_object",
@@ -103,7 +104,7 @@ def scan_object(data: bytes, names: frozenset[str] | None = None, most: int | No
     position = _skip_space(data, position + 1)
     if data[position : position + 1] == b"}":
         return _finish(data, members, position + 1)
-    known = _known_values(data)
+    known = quick_values(data) if len(data) >= _WORTH else _NOTHING
     for seen in count(1):
         member, position = _scan_member(data, position, known)
         if member is None or member.value_end < 0:
@@ -141,9 +142,12 @@ def _skip_space(data: bytes, position: int) -> int:
     return found.end() if found else position
 
 
-def _known_values(data: bytes) -> Mapping[str, Raw]:
-    """Return the values of an object, of each name the last; none where that cannot be had quickly."""
-    if len(data) < _WORTH or data.count(b":") > _MOST_COLONS:
+def quick_values(data: bytes) -> Mapping[str, Raw]:
+    """Return the values of an object, of each name the last; none where they cannot be had quickly.
+
+    So it says nothing of an object that has none.
+    """
+    if len(data) > _MOST_COLONS and data.count(b":") > _MOST_COLONS:
         return _NOTHING
     try:
         return _read_values(data)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from anywire.wire.codec import encode_value
-from anywire.wire.scan import scan_object
+from anywire.wire.scan import quick_values, scan_object
 
 __all__ = ("drop_members", "get_member", "set_member", "with_progress_token")
 
@@ -20,6 +20,10 @@ _EMPTY = re.compile(rb"[ \t\r\n]*+\}")
 
 def get_member(data: bytes, name: str) -> bytes | None:
     """Return the raw value of a member of a JSON object, None where there is none or it is no object."""
+    values = quick_values(data)
+    if values:
+        value = values.get(name)
+        return None if value is None else bytes(value)
     member = scan_object(data, frozenset({name})).find(name)
     return None if member is None else data[member.value_start : member.value_end]
 
@@ -29,6 +33,9 @@ def set_member(data: bytes, name: str, value: bytes) -> bytes:
 
     `data` is a JSON object.
     """
+    values = quick_values(data)
+    if values and name not in values:
+        return _put_first(data, encode_value(name), value)
     member = scan_object(data, frozenset({name})).find(name)
     if member is not None:
         return data[: member.value_start] + value + data[member.value_end :]
