@@ -11,11 +11,13 @@ import pytest
 
 from anywire import Client, Context, Server, connect
 from anywire.bridge.relay import Relay
+from anywire.errors import LocalProtocolError
 from anywire.testing.line_wire import line_pair
 from anywire.transport.control.host import ControlHost
 from anywire.transport.control.router import ControlRouter
 from anywire.transport.control.sole import control_face, control_target
 from anywire.transport.memory import memory_pair
+from anywire.wire.message import create_notification
 
 Era = Literal["legacy", "modern"]
 
@@ -157,3 +159,26 @@ async def test_nothing_is_left_behind() -> None:
     for _ in range(60):
         await asyncio.sleep(0)
     assert asyncio.all_tasks() == before
+
+
+async def test_what_is_sent_from_another_thread_is_refused_and_harms_nothing() -> None:
+    """A message of a conversation, or a line; both go on from the right one."""
+    server = Server("calc", version="1")
+    lines: asyncio.Queue[Any] = asyncio.Queue()
+    host_end, sdk_end = line_pair()
+    accepts = {"calc": server.accept}
+    async with (
+        ControlHost(host_end, on_line=lines.put_nowait) as host,
+        ControlRouter(sdk_end, accepts) as router,
+    ):
+        transport = host.transport("calc")
+        async with connect(transport) as client:
+            with pytest.raises(LocalProtocolError, match="on its event loop"):
+                await asyncio.to_thread(transport.post, create_notification("x"))
+            with pytest.raises(LocalProtocolError, match="on its event loop"):
+                await asyncio.to_thread(router.write, {"type": "a"})
+            await client.ping()
+            router.write({"type": "b"})
+            router.write({"type": "c"})
+            async with asyncio.timeout(10):
+                assert [(await lines.get())["type"] for _ in range(2)] == ["b", "c"]

@@ -124,8 +124,8 @@ class ControlTransport:
 
     def _schedule(self) -> None:
         if self._started and not self._scheduled and (self._inbox or self._peer_ended):
+            self._link.here(self.name).call_soon(self._catch_up)
             self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._catch_up)
 
     def _catch_up(self) -> None:
         self._scheduled = False
@@ -179,7 +179,11 @@ class ControlTransport:
     # Out.
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
-        """Send without waiting for room."""
+        """Send without waiting for room.
+
+        Raises `LocalProtocolError` in another thread than that of the event loop.
+        """
+        loop = self._link.here(self.name)
         refuse_when_closed(self._closed, self.name, self._closed_with)
         if self._in_place:
             rest = self._replies.take(message)
@@ -188,7 +192,7 @@ class ControlTransport:
             message = rest
         control_id = self._link.next_id()
         line = mcp_request(control_id, self._server, encode(message))
-        asked = self._asked.add(control_id, message, asyncio.get_running_loop().time())
+        asked = self._asked.add(control_id, message, loop.time())
         if asked is not None:
             try:
                 self._link.ask(control_id, line, partial(self._answered, asked))
