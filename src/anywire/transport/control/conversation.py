@@ -226,26 +226,29 @@ class ControlTransport:
                 self._hand_on(message)  # else the reply comes as a message of its own
         elif isinstance(message, Batch):
             self._hand_on(message)
-            self._fail(asked, RemoteProtocolError(f"{self.name}: not all of a batch was answered"))
+            self._fail_rest(asked)
         elif asked.waiting:
             self._take_reply(asked, message, raw or b"")
 
     def _take_reply(self, asked: Asked, message: Response | ErrorResponse | Fault | None, raw: bytes) -> None:
-        """Hand on the reply to what we asked: it is the one, whatever id it says."""
-        ((key, id),) = list(asked.waiting.items())[:1]
+        """Hand on the one reply to what we asked; what it does not answer is not waited for."""
+        id = None if message is None else message.id
         if isinstance(message, Fault) and message.is_reply and raw.lstrip()[:1] == b"{":
-            named = decode(set_member(raw, "id", id), self._limits)
+            named = decode(set_member(raw, "id", next(iter(asked.waiting.values()))), self._limits)
             message = named if isinstance(named, Response | ErrorResponse) else message
         if message is None or isinstance(message, Fault):
             reason = "no message" if message is None else message.reason
             self._fail(asked, RemoteProtocolError(f"{self.name}: {asked.method} was answered with {reason}"))
             return
-        if message.id is None or id_key(message.id) != key:
-            frame = set_member(message.frame, "id", id) if message.frame else b""
-            message = msgspec.structs.replace(message, id=id, frame=frame)
-        self._asked.drop(asked, key)
-        if not self._closed:
-            call_back(self.callbacks.on_message, message)
+        for key in asked.concerned(id, is_error=isinstance(message, ErrorResponse)):
+            if (given := asked.waiting.get(key)) is not None:
+                self._asked.drop(asked, key)
+                if not self._closed:
+                    call_back(self.callbacks.on_message, _renamed(message, given))
+        self._fail_rest(asked)
+
+    def _fail_rest(self, asked: Asked) -> None:
+        self._fail(asked, RemoteProtocolError(f"{self.name}: not all of a batch was answered"))
 
     def _fail(self, asked: Asked, error: AnywireError) -> None:
         for id in self._asked.drop_all(asked):
@@ -305,6 +308,13 @@ class ControlTransport:
             call_back(self.callbacks.on_close, self._closed_with)
             self._fired.set()
             self.on_gone()
+
+
+def _renamed(reply: Response | ErrorResponse, id: bytes) -> Response | ErrorResponse:
+    if reply.id is not None and id_key(reply.id) == id_key(id):
+        return reply
+    frame = set_member(reply.frame, "id", id) if reply.frame else b""
+    return msgspec.structs.replace(reply, id=id, frame=frame)
 
 
 def _answers(message: Response | ErrorResponse, asked: Asked) -> bool:
