@@ -149,8 +149,14 @@ class ControlRouter(ControlSide):
         """End all conversations and the channel, bounded in time.  Idempotent."""
         await self._handlers.end(0.0)
         await self.leave()
-        if self._finishing is not None and self._finishing is not asyncio.current_task():
-            await asyncio.wait([self._finishing])
+        # What finishes waits for the handlers: none of them waits for it.
+        finishing = self._finishing
+        if (
+            finishing is not None
+            and finishing is not asyncio.current_task()
+            and not self._handlers.is_caller()
+        ):
+            await asyncio.wait([finishing])
 
 
 def _opens(raw: bytes) -> bool:
