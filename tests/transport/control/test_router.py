@@ -311,6 +311,33 @@ async def test_a_server_that_cannot_be_started_is_an_answer() -> None:
         assert tries == 2
 
 
+async def test_an_async_function_is_no_server() -> None:
+    """It is refused where that can be seen, and otherwise by an answer; a task is somebody's who runs it."""
+    calc = Calc()
+    host, sdk = line_pair()
+    with pytest.raises(ConfigError, match="server 'calc' is called synchronously"):
+        ControlRouter(sdk, {"calc": calc.server.serve})  # pyright: ignore[reportArgumentType]
+    tasks: list[asyncio.Task[None]] = []
+
+    def hidden(transport: Transport) -> Any:
+        return calc.server.serve(transport)
+
+    def running(transport: Transport) -> Any:
+        tasks.append(asyncio.create_task(calc.server.serve(transport)))
+        return tasks[0]
+
+    servers = {"hidden": hidden, "running": running}
+    async with OtherSide(host) as other, ControlRouter(sdk, servers) as router:
+        with pytest.raises(ConfigError, match="server 'calc' is called synchronously"):
+            router.add("calc", calc.server.serve)  # pyright: ignore[reportArgumentType]
+        assert router.servers == ("hidden", "running")
+        answer = await other.hear_answer(other.message("hidden", initialize()))
+        reason = "the server 'hidden' could not be started: it is called synchronously"
+        assert answer["error"].startswith(reason)
+        assert (await other.hear_reply(other.message("running", initialize())))["id"] == 0
+    await tasks[0]
+
+
 async def test_a_server_that_ends_answers_what_is_in_flight() -> None:
     """And what comes afterwards; a handshake opens a new conversation."""
     calc = Calc()
