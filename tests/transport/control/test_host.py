@@ -272,6 +272,25 @@ async def test_a_server_has_one_conversation_at_a_time() -> None:
         await host.transport("calc").close()
 
 
+@pytest.mark.parametrize("leaver", ["host", "program"])
+async def test_a_conversation_over_an_ended_channel_does_not_begin(leaver: str) -> None:
+    """It says so at its start, and can be closed."""
+    async with hosting() as (program, host):
+        if leaver == "host":
+            await host.close()
+        else:
+            await program.channel.close()
+            async with asyncio.timeout(10):
+                await host.wait()
+        with pytest.raises(ConnectFailed, match="the channel has ended"):
+            await host.transport("calc").start()
+        with pytest.raises(ConnectFailed, match="the channel has ended"):
+            async with connect(host.transport("other")):
+                pass
+        await host.close()
+        assert not host.conversations
+
+
 async def test_a_server_that_the_program_has_not_cannot_be_reached() -> None:
     """Where it says which it has."""
     async with hosting() as (program, host):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from anywire import Context, Server
-from anywire.errors import ConfigError, DeadlineExceeded, PeerError, TransportClosed
+from anywire.errors import ConfigError, DeadlineExceeded, PeerError, SessionError, TransportClosed
 from anywire.testing.line_wire import line_pair
 from anywire.transport.contract import Transport
 from anywire.transport.control.router import ControlRouter
@@ -683,3 +683,20 @@ async def test_a_name_is_taken_once() -> None:
         assert router.servers == ("calc", "other")
         with pytest.raises(ConfigError, match="already"):
             router.add("calc", Calc().server.accept)
+
+
+async def test_nothing_is_written_before_the_start_or_after_the_end() -> None:
+    """It says which of the two, and the router can be started all the same."""
+    host, sdk = line_pair()
+    router = ControlRouter(sdk, {})
+    async with OtherSide(host) as other:
+        for _ in range(2):
+            with pytest.raises(SessionError, match=r"channel \(SDK\) is not started"):
+                router.write({"type": "early"})
+        with pytest.raises(SessionError, match="not started"):
+            await router.initialize()
+        async with router:
+            router.write({"type": "now"})
+            assert await other.hear() == {"type": "now"}
+        with pytest.raises(TransportClosed, match="is closed"):
+            router.write({"type": "late"})

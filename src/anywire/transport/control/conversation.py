@@ -18,7 +18,7 @@ from functools import partial
 
 import msgspec
 
-from anywire.errors import AnywireError, DeadlineExceeded, RemoteProtocolError, TransportClosed
+from anywire.errors import AnywireError, ConnectFailed, DeadlineExceeded, RemoteProtocolError, TransportClosed
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.control.asked import Asked, AskedRequests
 from anywire.transport.control.awaited import AwaitedReplies
@@ -83,8 +83,13 @@ class ControlTransport:
         return self._closed
 
     async def start(self) -> None:
-        """Receive what has come already, and go on receiving."""
+        """Receive what has come already, and go on receiving.
+
+        Raises `ConnectFailed` where the channel is closed, or has nobody at its other end who would answer.
+        """
         refuse_when_closed(self._closed, self.name, self._closed_with)
+        if self._link.channel.closed or (self._link.ended and not self._in_place):
+            raise ConnectFailed(f"{self.name}: the channel has ended")
         self._started = True
         self._schedule()
 

@@ -74,6 +74,11 @@ class ControlLink:
         self._loop = asyncio.get_running_loop()
         await self.channel.start()
 
+    @property
+    def ended(self) -> bool:
+        """True when the other side writes no more, so that it answers nothing."""
+        return self._ended
+
     # Out.
 
     def here(self, name: str) -> asyncio.AbstractEventLoop:

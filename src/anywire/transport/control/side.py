@@ -104,7 +104,8 @@ class ControlSide(ABC):
     def write(self, line: Mapping[str, Any]) -> None:
         """Write a line of the program's own, given as plain JSON data.
 
-        Raises `TransportClosed`, or `LocalProtocolError` in another thread than that of the event loop.
+        Raises `TransportClosed` after the end, `SessionError` before `start()`, and `LocalProtocolError` in
+        another thread than that of the event loop.
         """
         self.link.tell(encode_value(line))
 
