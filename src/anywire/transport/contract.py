@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from anywire.errors import AnywireError, TransportClosed
+from anywire.errors import AnywireError, LocalProtocolError, TransportClosed
 from anywire.wire.message import Batch, Fault, Message
 
 __all__ = (
@@ -22,6 +22,7 @@ __all__ = (
     "Troubled",
     "call_back",
     "ignore",
+    "loop_here",
     "refuse_when_closed",
 )
 
@@ -146,6 +147,23 @@ def refuse_when_closed(closed: bool, name: str, reason: AnywireError | None = No
     """Raise `TransportClosed` for a send after the end, with the reason where it was not in order."""
     if closed:
         raise TransportClosed(f"{name} is closed" if reason is None else str(reason))
+
+
+def loop_here(own: asyncio.AbstractEventLoop | None, name: str) -> asyncio.AbstractEventLoop:
+    """Return the running event loop.
+
+    Raises `LocalProtocolError` where none runs, as in another thread, or it is not the transport's own
+    (None: it has none yet).
+    """
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        running = None
+    if running is None or (own is not None and own is not running and not own.is_closed()):
+        raise LocalProtocolError(
+            f"{name} is to be used on its event loop; from another thread: loop.call_soon_threadsafe"
+        )
+    return running
 
 
 def call_back(callback: Callable[..., None], *arguments: object) -> None:

@@ -12,7 +12,15 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from anywire.errors import ConnectFailed
-from anywire.transport.contract import Accept, Callbacks, Transport, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import (
+    Accept,
+    Callbacks,
+    Transport,
+    call_back,
+    ignore,
+    loop_here,
+    refuse_when_closed,
+)
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Message
 
@@ -37,6 +45,7 @@ class MemoryTransport:
         self._room.set()
         self._scheduled = False
         self._started = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         self._sends_no_more = False
         self._ended = False
@@ -49,12 +58,16 @@ class MemoryTransport:
 
     async def start(self) -> None:
         """Receive what was sent meanwhile, and go on receiving."""
+        self._loop = asyncio.get_running_loop()
         self._started = True
         self.on_start()
         self._schedule()
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
-        """Hand a message to the other end."""
+        """Hand a message to the other end.
+
+        Raises `LocalProtocolError` in another thread than that of the event loop.
+        """
         refuse_when_closed(self._closed or self._sends_no_more, self.name)
         assert self.other is not None
         self.other.take(message)
@@ -66,9 +79,13 @@ class MemoryTransport:
         await self.other.room()
 
     def take(self, message: Message | Batch) -> None:
-        """Receive a message from the other end; dropped after the end, as a pipe would."""
+        """Receive a message from the other end; dropped after the end, as a pipe would.
+
+        Raises `LocalProtocolError` in another thread than that of the event loop, once it is started.
+        """
         if self._closed:
             return
+        self._refuse_elsewhere()
         self._inbox.append(message)
         if len(self._inbox) > self._high:
             self._room.clear()
@@ -81,26 +98,32 @@ class MemoryTransport:
     def end_sending(self) -> None:
         """Send no more, and go on receiving: the other end hears the end of this direction."""
         if not self._sends_no_more:
-            self._sends_no_more = True
             assert self.other is not None
             self.other.end()
+            self._sends_no_more = True
 
     async def close(self) -> None:
         """End both directions: what was sent is delivered, then the other end hears the end."""
         if not self._closed:
+            self._refuse_elsewhere()
+            self.end_sending()
             self._closed = True
             self._inbox.clear()
             self._room.set()
-            self.end_sending()
             # Not from here: this may be inside another callback.
             asyncio.get_running_loop().call_soon(self._fire_close)
         await self._close_fired.wait()
 
     def end(self) -> None:
         """The other end sends no more; whoever of it waits for room need not."""
+        self._refuse_elsewhere()
         self._ended = True
         self._room.set()
         self._schedule()
+
+    def _refuse_elsewhere(self) -> None:
+        if self._started:
+            loop_here(self._loop, self.name)
 
     def _fire_close(self) -> None:
         call_back(self.callbacks.on_close, None)
@@ -108,8 +131,8 @@ class MemoryTransport:
 
     def _schedule(self) -> None:
         if self._started and not self._scheduled and (self._inbox or self._ended):
+            loop_here(self._loop, self.name).call_soon(self._deliver)
             self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._deliver)
 
     def _deliver(self) -> None:
         self._scheduled = False

@@ -15,7 +15,7 @@ from anywire.testing.line_wire import line_pair
 from anywire.transport.control.host import ControlHost
 from anywire.transport.control.sole import control_target
 from anywire.wire.limits import DEFAULT_LIMITS
-from anywire.wire.message import create_request
+from anywire.wire.message import Batch, ErrorResponse, create_request
 from tests.transport.control.talk import OtherSide
 
 RESULT: dict[str, Any] = {"content": [{"type": "text", "text": "true"}]}
@@ -206,6 +206,52 @@ async def test_an_answer_that_never_comes_is_not_waited_for_without_bound() -> N
         assert isinstance(error, DeadlineExceeded)
 
 
+REFUSAL: dict[str, Any] = {"code": -32600, "message": "no batches"}
+UNANSWERED = "calc over channel (host): not all of a batch was answered"
+
+
+@pytest.mark.parametrize(
+    ("said", "replies", "failures"),
+    [
+        ({"id": None, "error": REFUSAL}, ["1", "2", "3"], []),
+        ({"error": REFUSAL}, ["1", "2", "3"], []),
+        ({"id": 77, "error": REFUSAL}, ["1", "2", "3"], []),
+        ({"id": 2, "error": REFUSAL}, ["2"], ["1", "3"]),
+        ({"id": 2, "result": {}}, ["2"], ["1", "3"]),
+        ({"id": 77, "result": {}}, [], ["1", "2", "3"]),
+        ({"result": {}}, [], ["1", "2", "3"]),
+    ],
+)
+async def test_a_batch_that_one_message_answers_waits_for_no_more(
+    said: dict[str, Any], replies: list[str], failures: list[str]
+) -> None:
+    """The reply is that of its id, an error without one that of all; what is left fails at once."""
+    async with hosting() as (program, host):
+        transport = host.transport("calc")
+        got: list[Any] = []
+        failed: list[tuple[str, str]] = []
+        over = asyncio.Event()
+        transport.callbacks.on_message = lambda message: (got.append(message), over.set())[1]
+        transport.callbacks.on_failed = lambda id, error: (
+            failed.append((id.decode(), str(error))),
+            over.set(),
+        )[1]
+        await transport.start()
+        transport.post(Batch(tuple(create_request(number, "ping") for number in (1, 2, 3))))
+        id, _ = await program.hear_message()
+        program.answer(id, {"mcp_response": {"jsonrpc": "2.0", **said}})
+        async with asyncio.timeout(10):
+            await over.wait()
+        assert [each.id.decode() for each in got] == replies
+        assert all((type(each) is ErrorResponse) == ("error" in said) for each in got)
+        assert failed == [(id, UNANSWERED) for id in failures]
+        transport.post(create_request(4, "ping"))
+        id, _ = await program.hear_message()
+        program.answer(id, {"mcp_response": {"jsonrpc": "2.0", "result": {}}})
+        await program.hear_nothing()
+        assert got[-1].id == b"4"
+
+
 async def test_a_program_that_leaves_fails_what_is_in_flight() -> None:
     """At once."""
     async with hosting() as (program, host), greeted(program, host) as client:
@@ -224,6 +270,25 @@ async def test_a_server_has_one_conversation_at_a_time() -> None:
             host.transport("calc")
         await first.close()
         await host.transport("calc").close()
+
+
+@pytest.mark.parametrize("leaver", ["host", "program"])
+async def test_a_conversation_over_an_ended_channel_does_not_begin(leaver: str) -> None:
+    """It says so at its start, and can be closed."""
+    async with hosting() as (program, host):
+        if leaver == "host":
+            await host.close()
+        else:
+            await program.channel.close()
+            async with asyncio.timeout(10):
+                await host.wait()
+        with pytest.raises(ConnectFailed, match="the channel has ended"):
+            await host.transport("calc").start()
+        with pytest.raises(ConnectFailed, match="the channel has ended"):
+            async with connect(host.transport("other")):
+                pass
+        await host.close()
+        assert not host.conversations
 
 
 async def test_a_server_that_the_program_has_not_cannot_be_reached() -> None:

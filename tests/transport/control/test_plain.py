@@ -283,3 +283,63 @@ async def test_a_client_can_use_it_as_well() -> None:
             result = await client.call_tool("double", {"number": 4})
     assert result.text == "8"
     await server.close()
+
+
+async def test_a_call_from_another_thread_is_refused_and_harms_nothing() -> None:
+    """Whatever it was: a message, something that is none, a batch."""
+    host, server = Host(), doubler()
+    server.accept(host.transport)
+    ping: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    host.transport.on_message(ping)
+    assert (await host.receive())["id"] == 1
+
+    for said in (ping, {}, [ping]):
+        with pytest.raises(LocalProtocolError, match=r"on its event loop.*call_soon_threadsafe"):
+            await asyncio.to_thread(host.transport.on_message, said)
+    host.transport.on_message({**ping, "id": 2})
+
+    assert (await host.receive())["id"] == 2
+    assert host.got == []
+    await server.close()
+
+
+async def test_a_transport_belongs_to_the_loop_that_started_it() -> None:
+    """The loop of another thread is another one; one that is gone holds nobody up."""
+    host, server = Host(), doubler()
+    server.accept(host.transport)
+    ping: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    host.transport.on_message(ping)
+    await host.receive()
+
+    async def meddle() -> None:
+        with pytest.raises(LocalProtocolError, match="on its event loop"):
+            host.transport.on_message(ping)
+        with pytest.raises(LocalProtocolError, match="on its event loop"):
+            await host.transport.close()
+
+    await asyncio.to_thread(asyncio.run, meddle())
+    host.transport.on_message({**ping, "id": 2})
+    assert (await host.receive())["id"] == 2
+    await server.close()
+    other = SdkMcpTransport(host.take)
+    await asyncio.to_thread(asyncio.run, other.start())
+    await other.close()
+
+
+def test_what_comes_before_the_start_needs_no_loop() -> None:
+    """It waits; what is no message has nobody to be told to."""
+    got: list[Any] = []
+    transport = SdkMcpTransport(got.append)
+    transport.on_message({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    with pytest.raises(LocalProtocolError, match="on its event loop"):
+        transport.on_message({})
+
+    async def serve() -> None:
+        heard = asyncio.Event()
+        transport.callbacks.on_message = lambda _: heard.set()
+        await transport.start()
+        async with asyncio.timeout(10):
+            await heard.wait()
+        await transport.close()
+
+    asyncio.run(serve())

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from anywire import Context, Server
-from anywire.errors import ConfigError, DeadlineExceeded, PeerError, TransportClosed
+from anywire.errors import ConfigError, DeadlineExceeded, PeerError, SessionError, TransportClosed
 from anywire.testing.line_wire import line_pair
 from anywire.transport.contract import Transport
 from anywire.transport.control.router import ControlRouter
@@ -309,6 +309,33 @@ async def test_a_server_that_cannot_be_started_is_an_answer() -> None:
             answer = await other.hear_answer(other.message("calc", initialize()))
             assert answer["error"] == "the server 'calc' could not be started: out of paper"
         assert tries == 2
+
+
+async def test_an_async_function_is_no_server() -> None:
+    """It is refused where that can be seen, and otherwise by an answer; a task is somebody's who runs it."""
+    calc = Calc()
+    host, sdk = line_pair()
+    with pytest.raises(ConfigError, match="server 'calc' is called synchronously"):
+        ControlRouter(sdk, {"calc": calc.server.serve})  # pyright: ignore[reportArgumentType]
+    tasks: list[asyncio.Task[None]] = []
+
+    def hidden(transport: Transport) -> Any:
+        return calc.server.serve(transport)
+
+    def running(transport: Transport) -> Any:
+        tasks.append(asyncio.create_task(calc.server.serve(transport)))
+        return tasks[0]
+
+    servers = {"hidden": hidden, "running": running}
+    async with OtherSide(host) as other, ControlRouter(sdk, servers) as router:
+        with pytest.raises(ConfigError, match="server 'calc' is called synchronously"):
+            router.add("calc", calc.server.serve)  # pyright: ignore[reportArgumentType]
+        assert router.servers == ("hidden", "running")
+        answer = await other.hear_answer(other.message("hidden", initialize()))
+        reason = "the server 'hidden' could not be started: it is called synchronously"
+        assert answer["error"].startswith(reason)
+        assert (await other.hear_reply(other.message("running", initialize())))["id"] == 0
+    await tasks[0]
 
 
 async def test_a_server_that_ends_answers_what_is_in_flight() -> None:
@@ -656,3 +683,20 @@ async def test_a_name_is_taken_once() -> None:
         assert router.servers == ("calc", "other")
         with pytest.raises(ConfigError, match="already"):
             router.add("calc", Calc().server.accept)
+
+
+async def test_nothing_is_written_before_the_start_or_after_the_end() -> None:
+    """It says which of the two, and the router can be started all the same."""
+    host, sdk = line_pair()
+    router = ControlRouter(sdk, {})
+    async with OtherSide(host) as other:
+        for _ in range(2):
+            with pytest.raises(SessionError, match=r"channel \(SDK\) is not started"):
+                router.write({"type": "early"})
+        with pytest.raises(SessionError, match="not started"):
+            await router.initialize()
+        async with router:
+            router.write({"type": "now"})
+            assert await other.hear() == {"type": "now"}
+        with pytest.raises(TransportClosed, match="is closed"):
+            router.write({"type": "late"})

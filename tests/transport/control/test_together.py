@@ -11,11 +11,16 @@ import pytest
 
 from anywire import Client, Context, Server, connect
 from anywire.bridge.relay import Relay
+from anywire.errors import LocalProtocolError
 from anywire.testing.line_wire import line_pair
+from anywire.transport.control.handlers import Handler
 from anywire.transport.control.host import ControlHost
 from anywire.transport.control.router import ControlRouter
 from anywire.transport.control.sole import control_face, control_target
 from anywire.transport.memory import memory_pair
+from anywire.wire.limits import DEFAULT_LIMITS
+from anywire.wire.message import create_notification
+from tests.transport.control.talk import OtherSide
 
 Era = Literal["legacy", "modern"]
 
@@ -157,3 +162,86 @@ async def test_nothing_is_left_behind() -> None:
     for _ in range(60):
         await asyncio.sleep(0)
     assert asyncio.all_tasks() == before
+
+
+async def test_what_is_sent_from_another_thread_is_refused_and_harms_nothing() -> None:
+    """A message of a conversation, or a line; both go on from the right one."""
+    server = Server("calc", version="1")
+    lines: asyncio.Queue[Any] = asyncio.Queue()
+    host_end, sdk_end = line_pair()
+    accepts = {"calc": server.accept}
+    async with (
+        ControlHost(host_end, on_line=lines.put_nowait) as host,
+        ControlRouter(sdk_end, accepts) as router,
+    ):
+        transport = host.transport("calc")
+        async with connect(transport) as client:
+            with pytest.raises(LocalProtocolError, match="on its event loop"):
+                await asyncio.to_thread(transport.post, create_notification("x"))
+            with pytest.raises(LocalProtocolError, match="on its event loop"):
+                await asyncio.to_thread(router.write, {"type": "a"})
+            await client.ping()
+            router.write({"type": "b"})
+            router.write({"type": "c"})
+            async with asyncio.timeout(10):
+                assert [(await lines.get())["type"] for _ in range(2)] == ["b", "c"]
+
+
+@pytest.mark.parametrize("kind", [ControlHost, ControlRouter])
+async def test_a_handler_may_end_its_own_side(kind: type[ControlHost | ControlRouter]) -> None:
+    """Two at once as well, which are left to end; another one that runs is cancelled and answered."""
+    mine, other = line_pair()
+    ended: list[object] = []
+    started = asyncio.Event()
+
+    async def leave(_: object) -> None:
+        await side.close()
+        ended.append(side.link.channel.closed)
+
+    async def wait(_: object) -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    handlers: dict[str, Handler] = {"leave": leave, "wait": wait, "end_session": lambda _: side.close()}
+    side = (
+        ControlHost(mine, handlers=handlers)
+        if kind is ControlHost
+        else ControlRouter(mine, {}, handlers=handlers)
+    )
+    async with OtherSide(other) as asking, side:
+        waiting = asking.ask("wait")
+        await started.wait()
+        for subtype in ("leave", "end_session", "leave"):
+            asking.ask(subtype)
+        answer = await asking.hear_answer(waiting)
+        assert answer["error"] == "the program ended before it answered 'wait'"
+        await asking.hear_the_end()
+        async with asyncio.timeout(10):
+            await side.wait()
+    assert ended == [True, True]
+
+
+async def test_a_handler_may_end_its_side_while_the_last_calls_are_finished() -> None:
+    """The one does not wait for the other."""
+    host_end, sdk_end = line_pair()
+    started, go_on, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def leave(_: object) -> None:
+        started.set()
+        await go_on.wait()
+        await router.close()
+        ended.set()
+
+    limits = DEFAULT_LIMITS.replace(drain_seconds=1000.0)
+    router = ControlRouter(sdk_end, {}, handlers={"leave": leave}, limits=limits)
+    async with OtherSide(host_end) as host:
+        await router.start()
+        host.ask("leave")
+        await started.wait()
+        host.channel.end_sending()
+        await host.hear_nothing()
+        go_on.set()
+        async with asyncio.timeout(10):
+            await ended.wait()
+            await router.wait()
+        await router.close()

@@ -23,6 +23,16 @@ class Asked:
         #: When it was asked.
         self.since = now
 
+    def concerned(self, id: bytes | None, *, is_error: bool) -> list[bytes]:
+        """Return the keys of what a lone reply under that id answers.
+
+        The request of that id.  Where there is none, the only one, whatever the id; an error is that of all.
+        """
+        key = None if id is None else id_key(id)
+        if key in self.waiting:
+            return [key]
+        return list(self.waiting) if is_error or len(self.waiting) == 1 else []
+
 
 class AskedRequests:
     """Knows what is asked.  `forget` gets the id of an `mcp_message` that nothing waits for any more."""

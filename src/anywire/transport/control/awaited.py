@@ -56,6 +56,8 @@ class AwaitedReplies:
     def __init__(self, link: ControlLink) -> None:
         self._link = link
         self._awaited: dict[bytes, _Awaited] = {}
+        #: The same by the key of the `mcp_message`; one that is not unique has several.
+        self._messages: dict[bytes, list[_Awaited]] = {}
         self._current: _Awaited | None = None
         self._renamed = 0
 
@@ -73,6 +75,7 @@ class AwaitedReplies:
             key = id_key(request.id)
         awaited.tokens[key] = request.id
         self._awaited[key] = self._current = awaited
+        self._messages.setdefault(id_key(control_id), []).append(awaited)
         return request
 
     def _rename(self, request: Request) -> Request:
@@ -94,6 +97,8 @@ class AwaitedReplies:
         self._current = awaited
         for key in awaited.tokens:
             self._awaited[key] = awaited
+        if awaited.tokens:
+            self._messages.setdefault(id_key(control_id), []).append(awaited)
         return True
 
     def delivered(self) -> None:
@@ -127,11 +132,13 @@ class AwaitedReplies:
 
     def withdraw(self, control_id: bytes) -> list[bytes]:
         """Wait no more for what came in that `mcp_message`; return the ids it has here."""
-        key, tokens = id_key(control_id), list[bytes]()
-        for here, awaited in list(self._awaited.items()):
-            if id_key(awaited.control_id) == key:
-                tokens.append(awaited.tokens[here])
-                del self._awaited[here]
+        tokens: list[bytes] = []
+        for awaited in self._messages.pop(id_key(control_id), ()):
+            for key, token in awaited.tokens.items():
+                tokens.append(token)
+                del self._awaited[key]
+            awaited.tokens.clear()
+            awaited.answered = True  # as nobody waits for it
         return tokens
 
     # Out.
@@ -159,6 +166,7 @@ class AwaitedReplies:
         elif key == NULL_ID and self._current is not None and not self._current.answered:
             for each in self._current.tokens:
                 del self._awaited[each]
+            self._forget(self._current)
             self._current.tokens.clear()
             self._answer(self._current, reply)
         # Else it was cancelled, or answered before.
@@ -167,6 +175,8 @@ class AwaitedReplies:
         del self._awaited[key]
         id = awaited.given or awaited.tokens[key]
         del awaited.tokens[key]
+        if not awaited.tokens:
+            self._forget(awaited)
         if reply.id != id:
             frame = set_member(reply.frame, "id", id) if reply.frame else b""
             reply = msgspec.structs.replace(reply, id=id, frame=frame)
@@ -177,6 +187,15 @@ class AwaitedReplies:
         if not awaited.tokens:
             awaited.answered = True
             self._link.answer_message(awaited.control_id, b"[%b]" % b",".join(awaited.replies))
+
+    def _forget(self, awaited: _Awaited) -> None:
+        """Nothing of that message is awaited any more."""
+        key = id_key(awaited.control_id)
+        same = self._messages.get(key)
+        if same is not None and awaited in same:
+            same.remove(awaited)
+            if not same:
+                del self._messages[key]
 
     def _answer(self, awaited: _Awaited, reply: Response | ErrorResponse) -> None:
         awaited.answered = True

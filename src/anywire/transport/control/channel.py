@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from anywire.errors import TransportClosed
+from anywire.errors import SessionError, TransportClosed
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.stdio_claim import StdioClaim, claim_stdio
 from anywire.transport.stdio_server import StdioServerTransport
@@ -55,7 +55,7 @@ class Channel(Protocol):
     def write_line(self, line: bytes, urgent: bool = True) -> None:
         """Write a line (JSON, UTF-8, without its line feed); one that is not urgent may wait for others.
 
-        Raises `TransportClosed` after the end.
+        Raises `TransportClosed` after the end, `SessionError` before the start.
         """
         ...
 
@@ -97,7 +97,8 @@ class Lines(StreamTransport):
     def write_line(self, line: bytes, urgent: bool = True) -> None:
         """Write a line; line feeds between its tokens are left out."""
         refuse_when_closed(self._closing, self.name)
-        assert self._outbox is not None, "write_line() before start()"
+        if self._outbox is None:
+            raise SessionError(f"{self.name} is not started")
         self._outbox.put(self._framer.frame(line), urgent)
 
     async def wait_for_room(self) -> None:

@@ -18,7 +18,7 @@ from functools import partial
 
 import msgspec
 
-from anywire.errors import AnywireError, DeadlineExceeded, RemoteProtocolError, TransportClosed
+from anywire.errors import AnywireError, ConnectFailed, DeadlineExceeded, RemoteProtocolError, TransportClosed
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.control.asked import Asked, AskedRequests
 from anywire.transport.control.awaited import AwaitedReplies
@@ -83,8 +83,13 @@ class ControlTransport:
         return self._closed
 
     async def start(self) -> None:
-        """Receive what has come already, and go on receiving."""
+        """Receive what has come already, and go on receiving.
+
+        Raises `ConnectFailed` where the channel is closed, or has nobody at its other end who would answer.
+        """
         refuse_when_closed(self._closed, self.name, self._closed_with)
+        if self._link.channel.closed or (self._link.ended and not self._in_place):
+            raise ConnectFailed(f"{self.name}: the channel has ended")
         self._started = True
         self._schedule()
 
@@ -124,8 +129,8 @@ class ControlTransport:
 
     def _schedule(self) -> None:
         if self._started and not self._scheduled and (self._inbox or self._peer_ended):
+            self._link.here(self.name).call_soon(self._catch_up)
             self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._catch_up)
 
     def _catch_up(self) -> None:
         self._scheduled = False
@@ -179,7 +184,11 @@ class ControlTransport:
     # Out.
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
-        """Send without waiting for room."""
+        """Send without waiting for room.
+
+        Raises `LocalProtocolError` in another thread than that of the event loop.
+        """
+        loop = self._link.here(self.name)
         refuse_when_closed(self._closed, self.name, self._closed_with)
         if self._in_place:
             rest = self._replies.take(message)
@@ -188,7 +197,7 @@ class ControlTransport:
             message = rest
         control_id = self._link.next_id()
         line = mcp_request(control_id, self._server, encode(message))
-        asked = self._asked.add(control_id, message, asyncio.get_running_loop().time())
+        asked = self._asked.add(control_id, message, loop.time())
         if asked is not None:
             try:
                 self._link.ask(control_id, line, partial(self._answered, asked))
@@ -222,26 +231,29 @@ class ControlTransport:
                 self._hand_on(message)  # else the reply comes as a message of its own
         elif isinstance(message, Batch):
             self._hand_on(message)
-            self._fail(asked, RemoteProtocolError(f"{self.name}: not all of a batch was answered"))
+            self._fail_rest(asked)
         elif asked.waiting:
             self._take_reply(asked, message, raw or b"")
 
     def _take_reply(self, asked: Asked, message: Response | ErrorResponse | Fault | None, raw: bytes) -> None:
-        """Hand on the reply to what we asked: it is the one, whatever id it says."""
-        ((key, id),) = list(asked.waiting.items())[:1]
+        """Hand on the one reply to what we asked; what it does not answer is not waited for."""
+        id = None if message is None else message.id
         if isinstance(message, Fault) and message.is_reply and raw.lstrip()[:1] == b"{":
-            named = decode(set_member(raw, "id", id), self._limits)
+            named = decode(set_member(raw, "id", next(iter(asked.waiting.values()))), self._limits)
             message = named if isinstance(named, Response | ErrorResponse) else message
         if message is None or isinstance(message, Fault):
             reason = "no message" if message is None else message.reason
             self._fail(asked, RemoteProtocolError(f"{self.name}: {asked.method} was answered with {reason}"))
             return
-        if message.id is None or id_key(message.id) != key:
-            frame = set_member(message.frame, "id", id) if message.frame else b""
-            message = msgspec.structs.replace(message, id=id, frame=frame)
-        self._asked.drop(asked, key)
-        if not self._closed:
-            call_back(self.callbacks.on_message, message)
+        for key in asked.concerned(id, is_error=isinstance(message, ErrorResponse)):
+            if (given := asked.waiting.get(key)) is not None:
+                self._asked.drop(asked, key)
+                if not self._closed:
+                    call_back(self.callbacks.on_message, _renamed(message, given))
+        self._fail_rest(asked)
+
+    def _fail_rest(self, asked: Asked) -> None:
+        self._fail(asked, RemoteProtocolError(f"{self.name}: not all of a batch was answered"))
 
     def _fail(self, asked: Asked, error: AnywireError) -> None:
         for id in self._asked.drop_all(asked):
@@ -301,6 +313,13 @@ class ControlTransport:
             call_back(self.callbacks.on_close, self._closed_with)
             self._fired.set()
             self.on_gone()
+
+
+def _renamed(reply: Response | ErrorResponse, id: bytes) -> Response | ErrorResponse:
+    if reply.id is not None and id_key(reply.id) == id_key(id):
+        return reply
+    frame = set_member(reply.frame, "id", id) if reply.frame else b""
+    return msgspec.structs.replace(reply, id=id, frame=frame)
 
 
 def _answers(message: Response | ErrorResponse, asked: Asked) -> bool:

@@ -28,6 +28,8 @@ class ControlHandlers:
         self._handlers = dict(handlers)
         self._limits = limits
         self._running: dict[asyncio.Task[None], bytes] = {}
+        #: Those that are ending this side: nobody waits for them or stops them, or the end would not come.
+        self._ending: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         return len(self._running)
@@ -44,7 +46,11 @@ class ControlHandlers:
         else:
             task = asyncio.get_running_loop().create_task(self._run(handler, request))
             self._running[task] = id_key(request.id)
-            task.add_done_callback(self._running.pop)
+            task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        del self._running[task]
+        self._ending.discard(task)
 
     def cancel(self, id: bytes) -> None:
         """The other side no longer waits: stop, and say nothing."""
@@ -57,18 +63,31 @@ class ControlHandlers:
 
     def _stop(self, tasks: list[asyncio.Task[None]]) -> None:
         for task in tasks:
-            self._running[task] = b""
-            task.cancel()
+            if task not in self._ending:
+                self._running[task] = b""
+                task.cancel()
+
+    def is_caller(self) -> bool:
+        """Whether it is a handler that asks."""
+        return asyncio.current_task() in self._running
 
     async def end(self, grace: float) -> None:
-        """Let what runs finish, for so many seconds; then cancel it and answer in its place."""
-        if self._running:
-            await asyncio.wait(list(self._running), timeout=grace)
-        left = list(self._running)
+        """Let what runs finish, for so many seconds; then cancel it and answer in its place.
+
+        A handler may call it; it is left out, and so is any other that does.
+        """
+        if self.is_caller():
+            self._ending.add(_this_task())
+        if running := self._to_end():
+            await asyncio.wait(running, timeout=grace)
+        left = self._to_end()
         for task in left:
             task.cancel()
         if left:
             await asyncio.wait(left, timeout=self._limits.shutdown_seconds)
+
+    def _to_end(self) -> list[asyncio.Task[None]]:
+        return [task for task in self._running if task not in self._ending]
 
     async def _run(self, handler: Handler, request: ControlRequest) -> None:
         try:

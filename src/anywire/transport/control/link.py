@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from anywire.errors import AnywireError, DeadlineExceeded, PeerError, RemoteProtocolError, TransportClosed
-from anywire.transport.contract import call_back, ignore
+from anywire.transport.contract import call_back, ignore, loop_here
 from anywire.transport.control.channel import Channel
 from anywire.wire.control import (
     ControlAnswer,
@@ -60,6 +60,7 @@ class ControlLink:
         self._asked: dict[bytes, OnOutcome] = {}
         self._ended = False
         self._told = False  # in this turn of the loop
+        self._loop: asyncio.AbstractEventLoop | None = None
         channel.on_line = self._on_line
         channel.callbacks.on_error = self._on_error
         channel.callbacks.on_end = self._on_end
@@ -68,7 +69,21 @@ class ControlLink:
     def __repr__(self) -> str:
         return f"<ControlLink over {self.channel.name}, {len(self._asked)} asked>"
 
+    async def start(self) -> None:
+        """Open the channel.  Raises `ConnectFailed`."""
+        self._loop = asyncio.get_running_loop()
+        await self.channel.start()
+
+    @property
+    def ended(self) -> bool:
+        """True when the other side writes no more, so that it answers nothing."""
+        return self._ended
+
     # Out.
+
+    def here(self, name: str) -> asyncio.AbstractEventLoop:
+        """Return the event loop.  Raises `LocalProtocolError` where it is not the one that runs."""
+        return loop_here(self._loop, name)
 
     def next_id(self) -> bytes:
         """Return the raw id of a new request."""
@@ -83,14 +98,15 @@ class ControlLink:
         self._asked[id] = on_outcome
 
     def tell(self, line: bytes) -> None:
-        """Write a line whose response does not matter.  Raises `TransportClosed`.
+        """Write a line whose response does not matter.  Raises `TransportClosed`, or as `here`.
 
         The first of a turn of the loop goes out at once, the others of that turn in one write.
         """
+        loop = self.here(self.channel.name)
         self.channel.write_line(line, urgent=not self._told)
         if not self._told:
+            loop.call_soon(self._next_turn)
             self._told = True
-            asyncio.get_running_loop().call_soon(self._next_turn)
 
     def _next_turn(self) -> None:
         self._told = False

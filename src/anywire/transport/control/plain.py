@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from anywire.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from anywire.transport.contract import call_back, ignore, refuse_when_closed
+from anywire.transport.contract import call_back, ignore, loop_here, refuse_when_closed
 from anywire.transport.memory import MemoryTransport
 from anywire.wire.codec import decode, encode
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
@@ -58,12 +57,12 @@ class SdkMcpTransport(MemoryTransport):
     def receive(self, message: Mapping[str, Any] | Sequence[Any]) -> None:
         """Take a message (or a batch of them) for the server; dropped after the end.
 
-        Raises `LocalProtocolError` for what has no JSON.
+        Raises `LocalProtocolError` for what has no JSON, and in another thread than that of the event loop.
         """
         frame = _frame_of(message)
         decoded = decode(frame, self._limits)
         if isinstance(decoded, Fault):
-            asyncio.get_running_loop().call_soon(self._refuse, decoded)
+            loop_here(self._loop, self.name).call_soon(self._refuse, decoded)
         else:
             self.take(decoded)
 

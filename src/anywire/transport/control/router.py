@@ -6,11 +6,12 @@ Any number of servers is on one channel, each under its name, each with a conver
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from anywire.errors import AnywireError, ConfigError, TransportClosed
-from anywire.transport.contract import Accept
+from anywire.transport.contract import Accept, Transport
 from anywire.transport.control.channel import Channel
 from anywire.transport.control.conversation import ControlTransport
 from anywire.transport.control.handlers import ControlHandlers, Handler
@@ -25,6 +26,8 @@ __all__ = ("ControlRouter",)
 
 #: What may open a new conversation with a server whose last one has ended.
 _OPENING = frozenset({"initialize", "server/discover"})
+
+_NOT_ASYNC = "is called synchronously: give a plain function (`server.accept`), not an async one"
 
 
 class ControlRouter(ControlSide):
@@ -49,8 +52,11 @@ class ControlRouter(ControlSide):
         on_fault: OnFault | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
+        """Make one.  Raises `ConfigError` for an `async` function as a server, which nobody would await."""
         super().__init__(channel, "sdk-", on_line, on_fault, limits)
-        self._servers = dict(servers)
+        self._servers: dict[str, Accept] = {}
+        for name, accept in servers.items():
+            self._servers[name] = _checked(name, accept)
         self._handlers = ControlHandlers(self.link, handlers or {}, limits)
         self._finishing: asyncio.Task[None] | None = None
 
@@ -60,10 +66,10 @@ class ControlRouter(ControlSide):
         return tuple(self._servers)
 
     def add(self, name: str, accept: Accept) -> None:
-        """Serve one more server.  Raises `ConfigError` for a name that is taken."""
+        """Serve one more server.  Raises `ConfigError` for a name that is taken, and an `async` function."""
         if name in self._servers:
             raise ConfigError(f"there is a server {name!r} on this channel already")
-        self._servers[name] = accept
+        self._servers[name] = _checked(name, accept)
 
     async def initialize(self, **members: object) -> dict[str, Any]:
         """Tell the host which servers there are, and what else it is to know (`hooks`, `agents`).
@@ -114,7 +120,7 @@ class ControlRouter(ControlSide):
             return
         conversation = self.open(name)
         try:
-            accept(conversation)
+            _accept(accept, conversation)
         except Exception as error:  # noqa: BLE001 whoever waits must be told, whatever it was
             reason = f"the server {name!r} could not be started: {error or type(error).__name__}"
             conversation.fail(TransportClosed(reason))
@@ -149,8 +155,28 @@ class ControlRouter(ControlSide):
         """End all conversations and the channel, bounded in time.  Idempotent."""
         await self._handlers.end(0.0)
         await self.leave()
-        if self._finishing is not None and self._finishing is not asyncio.current_task():
-            await asyncio.wait([self._finishing])
+        # What finishes waits for the handlers: none of them waits for it.
+        finishing = self._finishing
+        if (
+            finishing is not None
+            and finishing is not asyncio.current_task()
+            and not self._handlers.is_caller()
+        ):
+            await asyncio.wait([finishing])
+
+
+def _checked(name: str, accept: Accept) -> Accept:
+    if inspect.iscoroutinefunction(accept):
+        raise ConfigError(f"the server {name!r} {_NOT_ASYNC}")
+    return accept
+
+
+def _accept(accept: Callable[[Transport], object], conversation: ControlTransport) -> None:
+    result = accept(conversation)
+    if inspect.isawaitable(result) and not asyncio.isfuture(result):  # which nobody would run
+        if inspect.iscoroutine(result):
+            result.close()
+        raise ConfigError(f"it {_NOT_ASYNC}")
 
 
 def _opens(raw: bytes) -> bool:

@@ -73,7 +73,7 @@ class ControlSide(ABC):
 
     async def start(self) -> None:
         """Open the channel.  Raises `ConnectFailed`."""
-        await self.link.channel.start()
+        await self.link.start()
 
     async def wait(self) -> None:
         """Return when the channel is closed.  Raises the error with which it broke."""
@@ -102,7 +102,11 @@ class ControlSide(ABC):
         return {} if response is None else plain_object(response)
 
     def write(self, line: Mapping[str, Any]) -> None:
-        """Write a line of the program's own, given as plain JSON data.  Raises `TransportClosed`."""
+        """Write a line of the program's own, given as plain JSON data.
+
+        Raises `TransportClosed` after the end, `SessionError` before `start()`, and `LocalProtocolError` in
+        another thread than that of the event loop.
+        """
         self.link.tell(encode_value(line))
 
     # Conversations.

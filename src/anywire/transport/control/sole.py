@@ -56,7 +56,7 @@ class SoleConversation(ControlTransport):
 
     async def start(self) -> None:
         """Open the channel, and receive."""
-        await self._channel.start()
+        await self._link.start()
         await super().start()
 
     async def close(self) -> None:
