@@ -35,6 +35,8 @@ STEPS = (
     "their_client_their_server",
     "their_lowlevel_server",
     "odd_values",
+    "half_a_pair",
+    "unwritable",
     "faults",
     "a_child_that_dies",
     "no_child",
@@ -104,7 +106,7 @@ def test_their_server_serves_our_client(joined: Steps) -> None:
     """A server written the SDK's short way is served over one of our transports."""
     served = joined["their_server_our_client"]
 
-    assert (served["tools"], served["text"]) == (["echo", "fail"], "é🙂")
+    assert (served["tools"], served["text"]) == (["cut", "echo", "fail"], "é🙂")
     assert served["failed"][0] is True
 
 
@@ -119,6 +121,22 @@ def test_values_of_json_survive_the_models(joined: Steps) -> None:
     assert joined["odd_values"] == {
         "id": "12345678901234567890123",
         "params": '{"a":10000000000000000000000,"b":1.0,"s":"�"}',
+    }
+
+
+def test_half_a_surrogate_pair_costs_only_itself(joined: Steps) -> None:
+    """Each adapter carries such a text with U+FFFD in its place, and the next call as ever."""
+    ways = ("served", "streams", "asked", "written")
+
+    assert joined["half_a_pair"] == {way: ["a�b", "b"] for way in ways}
+
+
+def test_what_cannot_be_written_costs_its_own_call_only(joined: Steps) -> None:
+    """A reply that is no JSON, or nests too deeply, ends the call it answers; a request is refused."""
+    assert joined["unwritable"] == {
+        "reply": ["7", "ErrorResponse"],
+        "refused": "LocalProtocolError",
+        "faults": [["7", True], ["7", True]],
     }
 
 

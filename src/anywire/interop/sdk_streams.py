@@ -9,7 +9,13 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from anywire.errors import AnywireError, RemoteProtocolError, SessionError, TransportClosed
+from anywire.errors import (
+    AnywireError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    SessionError,
+    TransportClosed,
+)
 from anywire.interop.sdk_models import CONNECTION_CLOSED, Models, error_reply
 from anywire.transport.contract import Transport, ignore
 from anywire.transport.stream import StreamTransport
@@ -129,10 +135,18 @@ class WritingEnd(_End):
         self._on_written = on_written
 
     async def send(self, item: object) -> None:
-        """Send a message of the SDK's.  Raises `LocalProtocolError` for what is none."""
+        """Send a message of the SDK's; a reply that cannot be written becomes an error.
+
+        Raises `LocalProtocolError` for anything else that cannot be, and for what is no message.
+        """
         if self._closed:
             raise self._models.closed
         message, related = self._models.unwrap(item)
+        if isinstance(message, Fault):
+            # Whoever waits for a reply has to be told, and a server that is told instead may end itself.
+            if not message.is_reply or message.id is None:
+                raise LocalProtocolError(f"a message that cannot be sent: {message.reason}")
+            message = error_reply(message.id, f"the reply cannot be sent: {message.reason}")
         if self._transport.closed:
             raise self._models.broken
         self._on_written(message)

@@ -216,6 +216,9 @@ class SdkTransport:
             message, _ = self._models.unwrap(item)
         except LocalProtocolError as error:
             call_back(self.callbacks.on_error, RemoteProtocolError(str(error)))
+            return
+        if isinstance(message, Fault):
+            call_back(self.callbacks.on_error, message)
         else:
             call_back(self.callbacks.on_message, message)
 

@@ -22,13 +22,15 @@ from typing import Any
 
 import anyio
 import mcp
+from mcp import types
 from mcp.shared.memory import create_client_server_memory_streams
+from mcp.shared.message import SessionMessage
 
 sys.path += sys.argv[sys.argv.index("--") + 1 :]
 
 from anywire import Server, connect
 from anywire.bridge.relay import Relay
-from anywire.errors import ConnectFailed
+from anywire.errors import ConnectFailed, LocalProtocolError
 from anywire.interop.mcp import anywire_streams, from_streams, from_transport, serve
 from anywire.transport.memory import memory_pair
 from anywire.transport.process import Command
@@ -101,6 +103,11 @@ def with_tools(server: Any) -> Any:
     def fail(reason: str) -> str:
         """Fail for this reason."""
         raise ValueError(reason)
+
+    @server.tool()
+    def cut() -> str:
+        """Give a text that was cut in the middle of an emoji."""
+        return "a\ud83db"
 
     return server
 
@@ -246,6 +253,73 @@ async def odd_values() -> Any:
     return {"id": returned.id.decode(), "params": returned.params.decode()}
 
 
+async def half_a_pair() -> Any:
+    """A text that was cut in the middle of an emoji, over each adapter and in each direction; then one more call."""
+    low = lowlevel()
+    client, server = memory_pair()
+    async with background(serve(theirs(), server)), connect(client) as caller:
+        served = [
+            (await caller.call_tool("cut", {})).text,
+            (await caller.call_tool("echo", {"text": "b"})).text,
+        ]
+    async with (
+        create_client_server_memory_streams() as (near, far),
+        background(low.run(*far, low.create_initialization_options())),
+        connect(from_streams(*near), era="legacy") as caller,
+    ):
+        streams = [
+            (await caller.call_tool("cut", {})).text,
+            (await caller.call_tool("echo", {"text": "b"})).text,
+        ]
+    async with (
+        create_client_server_memory_streams() as (near, far),
+        background(ours.serve(from_streams(*far))),
+        mcp.ClientSession(*near) as session,
+    ):
+        asked = await cut_and_whole(session)
+    client, server = memory_pair()
+    async with background(ours.serve(server)), session_over(client) as session:
+        return {"served": served, "streams": streams, "asked": asked, "written": await cut_and_whole(session)}
+
+
+async def cut_and_whole(session: Any) -> list[str]:
+    await session.initialize()
+    return [text_of(await session.call_tool("echo", {"text": text})) for text in ("a\ud83db", "b")]
+
+
+async def unwritable() -> Any:
+    """Messages that no JSON can be made of: replies cost the call they answer, requests are refused."""
+    client, peer = memory_pair()
+    told: asyncio.Queue[Any] = asyncio.Queue()
+    peer.callbacks.on_message = told.put_nowait
+    await peer.start()
+    async with anywire_streams(client) as (_, write):
+        await write.send(session_message(types.JSONRPCResponse(jsonrpc="2.0", id=7, result={"a": object()})))
+        reply = await told.get()
+        request = types.JSONRPCRequest(jsonrpc="2.0", id=1, method="ping", params={"a": object()})
+        try:
+            await write.send(session_message(request))
+            refused = ""
+        except LocalProtocolError as error:
+            refused = type(error).__name__
+    async with create_client_server_memory_streams() as (near, far):
+        transport = from_streams(*near)
+        transport.callbacks.on_error = told.put_nowait
+        await transport.start()
+        deep: dict[str, Any] = {}
+        for _ in range(300):
+            deep = {"a": deep}
+        for result in ({"a": object()}, deep):
+            await far[1].send(session_message(types.JSONRPCResponse(jsonrpc="2.0", id=7, result=result)))
+        faults = [await told.get() for _ in range(2)]
+        await transport.close()
+    return {
+        "reply": [reply.id.decode(), type(reply).__name__],
+        "refused": refused,
+        "faults": [[fault.id.decode(), fault.is_reply] for fault in faults],
+    }
+
+
 async def faults() -> Any:
     """What is no message reaches the reader as an exception, a reply that is none ends its call."""
     seen: asyncio.Queue[Any] = asyncio.Queue()
@@ -354,12 +428,9 @@ async def after_the_end() -> Any:
         return {"ended": len(ended), "written": written}
 
 
-def session_message() -> Any:
-    from mcp import types
-    from mcp.shared.message import SessionMessage
-
-    request = types.JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
-    return SessionMessage(types.JSONRPCMessage(request) if OLD else request)
+def session_message(message: Any = None) -> Any:
+    carried = message or types.JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
+    return SessionMessage(types.JSONRPCMessage(carried) if OLD else carried)
 
 
 async def our_client_their_streams() -> Any:
