@@ -43,6 +43,7 @@ STEPS = (
     "cancelled",
     "after_the_end",
     "our_client_their_streams",
+    "streams_that_break",
     "our_server_their_streams",
     "our_client_their_transport",
     "bridge_to_their_streams",
@@ -182,6 +183,20 @@ def test_our_client_runs_over_their_streams(joined: Steps) -> None:
     assert ran["refused"] == (
         "RemoteProtocolError: the SDK cannot hold this Request: params: Input should be an object"
     )
+
+
+def test_streams_that_break_end_the_transport(joined: Steps) -> None:
+    """Whatever they raise is told, as the end of the wire, to whoever waits."""
+    told = joined["streams_that_break"]
+
+    assert told.pop("pending") == "the SDK's streams: writing failed: ValueError('odd')"
+    assert {way: why for way, (_, why, _) in told.items()} == {
+        "read BrokenResourceError": "the SDK's streams: reading failed: BrokenResourceError()",
+        "write BrokenResourceError": "the SDK's streams: what was sent is not read any more",
+        "read ConnectionResetError": "the SDK's streams: reading failed: ConnectionResetError('gone')",
+        "write ConnectionResetError": "the SDK's streams: writing failed: ConnectionResetError('gone')",
+    }
+    assert {(kind, closed) for kind, _, closed in told.values()} == {("TransportBroken", True)}
 
 
 def test_our_server_runs_over_their_streams(joined: Steps) -> None:

@@ -65,6 +65,7 @@ class SdkTransport:
         self._ended = False
         self._error: AnywireError | None = None
         self._life: asyncio.Task[None] | None = None
+        self._closer: asyncio.Task[None] | None = None
         self._over = asyncio.Event()
         #: Called when too much waits to be written, and when there is room again.
         self.on_full: Callable[[], None] = ignore
@@ -164,6 +165,8 @@ class SdkTransport:
             if not self.closed:
                 self._ended = True
                 call_back(self.callbacks.on_end)
+        except Exception as error:  # noqa: BLE001 the streams are anybody's: whatever it was, it is told
+            self._break(f"reading failed: {error!r}")
 
     async def _write(self, write: _Writable) -> None:
         try:
@@ -177,9 +180,16 @@ class SdkTransport:
                     self._room.set()
                     self.on_room()
         except (self._models.broken, self._models.closed):
-            if not self._ended and not self.closed:
-                self._error = TransportBroken(f"{self.name}: what was sent is not read any more")
+            self._break("" if self._ended else "what was sent is not read any more")
+        except Exception as error:  # noqa: BLE001 as above
+            self._break(f"writing failed: {error!r}")
+
+    def _break(self, why: str) -> None:
+        """End by itself, for a reason unless it is in order, and within bounds as if it were closed."""
+        if not self.closed:
+            self._error = TransportBroken(f"{self.name}: {why}") if why else None
             self._end()
+            self._closer = asyncio.create_task(self.close())
 
     def _end(self) -> None:
         self._closing.set()

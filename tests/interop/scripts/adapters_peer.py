@@ -30,7 +30,7 @@ sys.path += sys.argv[sys.argv.index("--") + 1 :]
 
 from anywire import Server, connect
 from anywire.bridge.relay import Relay
-from anywire.errors import ConnectFailed, LocalProtocolError
+from anywire.errors import ConnectFailed, LocalProtocolError, TransportBroken
 from anywire.interop.mcp import anywire_streams, from_streams, from_transport, serve
 from anywire.transport.memory import memory_pair
 from anywire.transport.process import Command
@@ -447,6 +447,46 @@ async def our_client_their_streams() -> Any:
         except Exception as error:
             refused = f"{type(error).__name__}: {error}"
     return {"text": result.text, "refused": refused, "tasks": len(asyncio.all_tasks() - before)}
+
+
+class Breaking:
+    """A stream that raises at each use, or waits for ever where it has nothing to raise."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    async def receive(self) -> Any:
+        if self.error is None:
+            await asyncio.Event().wait()
+        raise self.error
+
+    async def send(self, item: Any) -> None:
+        await self.receive()
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def streams_that_break() -> Any:
+    told: dict[str, Any] = {}
+    for error in (anyio.BrokenResourceError(), ConnectionResetError("gone")):
+        for way, ends in (
+            ("read", (Breaking(error), Breaking())),
+            ("write", (Breaking(), Breaking(error))),
+        ):
+            closed: asyncio.Queue[Any] = asyncio.Queue()
+            transport = from_streams(*ends)
+            transport.callbacks.on_close = closed.put_nowait
+            await transport.start()
+            transport.post(Request(b"1", "ping"))
+            why = await closed.get()
+            told[f"{way} {type(error).__name__}"] = [type(why).__name__, str(why), transport.closed]
+    try:
+        async with connect(from_streams(Breaking(), Breaking(ValueError("odd"))), era="legacy"):
+            told["pending"] = "opened"
+    except TransportBroken as error:
+        told["pending"] = str(error)
+    return told
 
 
 async def our_server_their_streams() -> Any:
