@@ -44,6 +44,7 @@ STEPS = (
     "after_the_end",
     "our_client_their_streams",
     "streams_that_break",
+    "what_does_not_end",
     "our_server_their_streams",
     "our_client_their_transport",
     "bridge_to_their_streams",
@@ -197,6 +198,16 @@ def test_streams_that_break_end_the_transport(joined: Steps) -> None:
         "write ConnectionResetError": "the SDK's streams: writing failed: ConnectionResetError('gone')",
     }
     assert {(kind, closed) for kind, _, closed in told.values()} == {("TransportBroken", True)}
+
+
+def test_what_does_not_end_is_left_behind(joined: Steps) -> None:
+    """Closing is bounded, also by itself, where what was entered holds out; nothing is entered twice."""
+    assert joined["what_does_not_end"] == {
+        "opening": "ConnectFailed",
+        "again": ["the SDK's transport was started before, and can be used once", 1],
+        "leaving": ["the SDK's transport: what was entered cannot be left, and goes on"],
+        "breaking": ["the SDK's transport: writing failed: ValueError('odd')"],
+    }
 
 
 def test_our_server_runs_over_their_streams(joined: Steps) -> None:

@@ -36,6 +36,7 @@ from anywire.transport.memory import memory_pair
 from anywire.transport.process import Command
 from anywire.transport.stdio_client import StdioClientTransport
 from anywire.wire.codec import decode
+from anywire.wire.limits import Limits
 from anywire.wire.message import (
     Batch,
     Fault,
@@ -456,7 +457,7 @@ class Breaking:
         self.error = error
 
     async def receive(self) -> Any:
-        if self.error is None:
+        while self.error is None:
             await asyncio.Event().wait()
         raise self.error
 
@@ -486,6 +487,67 @@ async def streams_that_break() -> Any:
             told["pending"] = "opened"
     except TransportBroken as error:
         told["pending"] = str(error)
+    return told
+
+
+class Stubborn:
+    """A transport of the SDK's that is not entered, or not left, until it is let go, however often it is cancelled."""
+
+    def __init__(self, write: Breaking, *, entered: bool) -> None:
+        self.entered = 0
+        self.go = asyncio.Event()
+        self._enters_at_once = entered
+        self._write = write
+
+    async def __aenter__(self) -> Any:
+        self.entered += 1
+        if not self._enters_at_once:
+            await self._hold_out()
+        return Breaking(), self._write
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._hold_out()
+
+    async def _hold_out(self) -> None:
+        while not self.go.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.go.wait()
+
+
+async def what_does_not_end() -> Any:
+    limits = Limits(connect_seconds=0.05, shutdown_seconds=0.05)
+    before = asyncio.all_tasks()
+    told: dict[str, Any] = {}
+    opening, leaving, breaking = (
+        Stubborn(Breaking(), entered=False),
+        Stubborn(Breaking(), entered=True),
+        Stubborn(Breaking(ValueError("odd")), entered=True),
+    )
+    transport = from_transport(opening, limits=limits)
+    starting = asyncio.create_task(transport.start())
+    await asyncio.wait([starting], timeout=0)
+    await transport.close()
+    await asyncio.wait([starting])
+    told["opening"] = type(starting.exception()).__name__
+    for name, stubborn in (("leaving", leaving), ("breaking", breaking)):
+        transport = from_transport(stubborn, limits=limits)
+        closed: asyncio.Queue[Any] = asyncio.Queue()
+        transport.callbacks.on_close = closed.put_nowait
+        await transport.start()
+        try:
+            await transport.start()
+        except LocalProtocolError as error:
+            told["again"] = [str(error), stubborn.entered]
+        if name == "breaking":
+            transport.post(Request(b"1", "ping"))
+            told[name] = [str(await closed.get())]
+        await transport.close()
+        await transport.close()
+        told.setdefault(name, []).extend(str(closed.get_nowait()) for _ in range(closed.qsize()))
+    for stubborn in (opening, leaving, breaking):
+        stubborn.go.set()
+    while left := asyncio.all_tasks() - before:
+        await asyncio.wait(left)
     return told
 
 
