@@ -38,6 +38,7 @@ STEPS = (
     "half_a_pair",
     "unwritable",
     "faults",
+    "a_reader_that_is_behind",
     "a_child_that_dies",
     "no_child",
     "cancelled",
@@ -155,6 +156,21 @@ def test_what_cannot_be_read_is_an_exception_and_ends_its_call(joined: Steps) ->
     assert faults["seen"][:2] == ["garbage", "half a request"]
     assert faults["seen"][2].startswith("the SDK cannot hold this Request: id")
     assert faults["replies"] == {'"q"': "ErrorResponse", "1.5": "ErrorResponse", '"b1"': "Response"}
+
+
+def test_a_reader_that_is_behind_costs_no_more_than_the_limit(joined: Steps) -> None:
+    """A wire that can be held is, and nothing is lost; of another the reader is told where it left out."""
+    behind = joined["a_reader_that_is_behind"]
+
+    assert 50 <= behind.pop("held") < 1000, "what one read brings, at most"
+    assert behind == {
+        "in order": True,
+        "refused": ["9", "ErrorResponse"],
+        "waiting": 52,
+        "told": "50 messages of memory (client) wait to be read: what comes meanwhile is left out",
+        "answered": 1,
+        "again": 0,
+    }
 
 
 def test_a_call_learns_why_its_server_is_gone(joined: Steps) -> None:

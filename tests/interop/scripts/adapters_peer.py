@@ -32,6 +32,8 @@ from anywire import Server, connect
 from anywire.bridge.relay import Relay
 from anywire.errors import ConnectFailed, LocalProtocolError, TransportBroken
 from anywire.interop.mcp import anywire_streams, from_streams, from_transport, serve
+from anywire.testing.line_wire import line_pair
+from anywire.transport.control.sole import control_face, control_target
 from anywire.transport.memory import memory_pair
 from anywire.transport.process import Command
 from anywire.transport.stdio_client import StdioClientTransport
@@ -368,6 +370,50 @@ async def a_child_that_dies() -> Any:
             await session.initialize()
         except McpError as error:
             return {"code": error.error.code, "message": error.error.message}
+
+
+async def a_reader_that_is_behind() -> Any:
+    """Much more comes than may wait: over a wire that can be held, and over one that cannot."""
+    limits = Limits(requests_in_flight=50)
+    flood = [Notification("notifications/odd", b'{"i":%d}' % i) for i in range(3000)]
+    near, far = line_pair(limits)
+    face, target = control_face("x", far, limits=limits), control_target("x", near, limits=limits)
+    await face.start()
+    async with anywire_streams(target, limits) as (read, _):
+        for message in flood:
+            face.post(message)
+        held = len(read)
+        while held < 50 or len(read) > held:
+            held = len(read)
+            await asyncio.sleep(0)
+        numbers = [plain(await read.receive()).params["i"] for _ in flood]
+        await face.close()
+    client, peer = memory_pair()
+    answers: asyncio.Queue[Any] = asyncio.Queue()
+    peer.callbacks.on_message = answers.put_nowait
+    await peer.start()
+    async with anywire_streams(client, limits) as (read, write):
+        await write.send(session_message())
+        asked = await answers.get()
+        peer.post(Batch((*flood, Request(b"9", "ping"), Response(asked.id, b"{}"))))
+        refused = await answers.get()
+        waiting = [await read.receive() for _ in range(len(read))]
+        peer.post(flood[0])
+        again = plain(await read.receive()).params["i"]
+    return {
+        "held": held,
+        "in order": numbers == list(range(3000)),
+        "refused": [refused.id.decode(), type(refused).__name__],
+        "waiting": len(waiting),
+        "told": str(waiting[-2]),
+        "answered": plain(waiting[-1]).id,
+        "again": again,
+    }
+
+
+def plain(item: Any) -> Any:
+    """The model inside what a session reads."""
+    return item.message.root if OLD else item.message
 
 
 async def no_child() -> Any:
