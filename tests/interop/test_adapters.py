@@ -35,12 +35,17 @@ STEPS = (
     "their_client_their_server",
     "their_lowlevel_server",
     "odd_values",
+    "half_a_pair",
+    "unwritable",
     "faults",
+    "a_reader_that_is_behind",
     "a_child_that_dies",
     "no_child",
     "cancelled",
     "after_the_end",
     "our_client_their_streams",
+    "streams_that_break",
+    "what_does_not_end",
     "our_server_their_streams",
     "our_client_their_transport",
     "bridge_to_their_streams",
@@ -104,7 +109,7 @@ def test_their_server_serves_our_client(joined: Steps) -> None:
     """A server written the SDK's short way is served over one of our transports."""
     served = joined["their_server_our_client"]
 
-    assert (served["tools"], served["text"]) == (["echo", "fail"], "é🙂")
+    assert (served["tools"], served["text"]) == (["cut", "echo", "fail"], "é🙂")
     assert served["failed"][0] is True
 
 
@@ -122,6 +127,22 @@ def test_values_of_json_survive_the_models(joined: Steps) -> None:
     }
 
 
+def test_half_a_surrogate_pair_costs_only_itself(joined: Steps) -> None:
+    """Each adapter carries such a text with U+FFFD in its place, and the next call as ever."""
+    ways = ("served", "streams", "asked", "written")
+
+    assert joined["half_a_pair"] == {way: ["a�b", "b"] for way in ways}
+
+
+def test_what_cannot_be_written_costs_its_own_call_only(joined: Steps) -> None:
+    """A reply that is no JSON, or nests too deeply, ends the call it answers; a request is refused."""
+    assert joined["unwritable"] == {
+        "reply": ["7", "ErrorResponse"],
+        "refused": "LocalProtocolError",
+        "faults": [["7", True], ["7", True]],
+    }
+
+
 def test_what_cannot_be_read_is_an_exception_and_ends_its_call(joined: Steps) -> None:
     """Nothing hangs: the caller of a broken reply is told, and so is whoever asked in a broken way."""
     faults = joined["faults"]
@@ -135,6 +156,21 @@ def test_what_cannot_be_read_is_an_exception_and_ends_its_call(joined: Steps) ->
     assert faults["seen"][:2] == ["garbage", "half a request"]
     assert faults["seen"][2].startswith("the SDK cannot hold this Request: id")
     assert faults["replies"] == {'"q"': "ErrorResponse", "1.5": "ErrorResponse", '"b1"': "Response"}
+
+
+def test_a_reader_that_is_behind_costs_no_more_than_the_limit(joined: Steps) -> None:
+    """A wire that can be held is, and nothing is lost; of another the reader is told where it left out."""
+    behind = joined["a_reader_that_is_behind"]
+
+    assert 50 <= behind.pop("held") < 1000, "what one read brings, at most"
+    assert behind == {
+        "in order": True,
+        "refused": ["9", "ErrorResponse"],
+        "waiting": 52,
+        "told": "50 messages of memory (client) wait to be read: what comes meanwhile is left out",
+        "answered": 1,
+        "again": 0,
+    }
 
 
 def test_a_call_learns_why_its_server_is_gone(joined: Steps) -> None:
@@ -164,6 +200,30 @@ def test_our_client_runs_over_their_streams(joined: Steps) -> None:
     assert ran["refused"] == (
         "RemoteProtocolError: the SDK cannot hold this Request: params: Input should be an object"
     )
+
+
+def test_streams_that_break_end_the_transport(joined: Steps) -> None:
+    """Whatever they raise is told, as the end of the wire, to whoever waits."""
+    told = joined["streams_that_break"]
+
+    assert told.pop("pending") == "the SDK's streams: writing failed: ValueError('odd')"
+    assert {way: why for way, (_, why, _) in told.items()} == {
+        "read BrokenResourceError": "the SDK's streams: reading failed: BrokenResourceError()",
+        "write BrokenResourceError": "the SDK's streams: what was sent is not read any more",
+        "read ConnectionResetError": "the SDK's streams: reading failed: ConnectionResetError('gone')",
+        "write ConnectionResetError": "the SDK's streams: writing failed: ConnectionResetError('gone')",
+    }
+    assert {(kind, closed) for kind, _, closed in told.values()} == {("TransportBroken", True)}
+
+
+def test_what_does_not_end_is_left_behind(joined: Steps) -> None:
+    """Closing is bounded, also by itself, where what was entered holds out; nothing is entered twice."""
+    assert joined["what_does_not_end"] == {
+        "opening": "ConnectFailed",
+        "again": ["the SDK's transport was started before, and can be used once", 1],
+        "leaving": ["the SDK's transport: what was entered cannot be left, and goes on"],
+        "breaking": ["the SDK's transport: writing failed: ValueError('odd')"],
+    }
 
 
 def test_our_server_runs_over_their_streams(joined: Steps) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from anywire.transport.contract import Holding
+
 __all__ = ("Coupling", "Filling", "Holding", "pass_on_pressure")
 
 _CLIENT = "the client does not read"
@@ -22,19 +24,6 @@ class Filling(Protocol):
 
     on_full: Callable[[], None]
     on_room: Callable[[], None]
-
-
-@runtime_checkable
-class Holding(Protocol):
-    """A transport that can stop receiving."""
-
-    def hold_reading(self, reason: str) -> None:
-        """Stop, for one of several reasons that may hold at once."""
-        ...
-
-    def release_reading(self, reason: str) -> None:
-        """That reason holds no longer."""
-        ...
 
 
 class Coupling:

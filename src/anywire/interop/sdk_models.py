@@ -6,6 +6,7 @@ what arrives is what would have arrived there.
 
 from __future__ import annotations
 
+import json
 from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
@@ -20,6 +21,7 @@ from anywire.wire.message import (
     Batch,
     ErrorResponse,
     Fault,
+    FaultKind,
     JsonRpcErrorCode,
     Message,
     Notification,
@@ -90,21 +92,35 @@ class Models:
         metadata = None if related is None else self._server_metadata(related_request_id=plain_id(related))
         return self._session_message(read if self._wrapper is None else self._wrapper(read), metadata)
 
-    def unwrap(self, item: object) -> tuple[Message, bytes | None]:
+    def unwrap(self, item: object) -> tuple[Message | Fault, bytes | None]:
         """Return what an SDK's session has written, and the raw id of the request that it belongs to.
 
-        Raises `LocalProtocolError` for what is no message.
+        Half a surrogate pair reads as U+FFFD.  What cannot be written as JSON, or nests too deeply, is a
+        fault that names the message it concerns.  Raises `LocalProtocolError` for what is no message.
         """
         carried: Any = getattr(item, "message", None)
         model: Any = getattr(carried, "root", carried)
         if type(model) not in self._models.values():
             raise LocalProtocolError(f"a {type(item).__name__} is no message of the SDK's")
-        message = decode(model.model_dump_json(by_alias=True, **self._left_out).encode())
-        if isinstance(message, Fault | Batch):
-            reason = message.reason if isinstance(message, Fault) else "a batch"
-            raise LocalProtocolError(f"a message that cannot be sent: {reason}")
+        message = self._decode(model)
+        if isinstance(message, Batch):
+            raise LocalProtocolError("a batch is no message of the SDK's")
         related: Any = getattr(getattr(item, "metadata", None), "related_request_id", None)
         return message, None if related is None else id_token(related)
+
+    def _decode(self, model: Any) -> Message | Batch | Fault:  # noqa: ANN401 one of the SDK's models
+        try:
+            try:
+                frame = model.model_dump_json(by_alias=True, **self._left_out).encode()
+            except ValueError:  # half a surrogate pair: Python's writer has an escape for it
+                plain = model.model_dump(mode="json", by_alias=True, **self._left_out)
+                frame = replace_lone_surrogates(json.dumps(plain, separators=(",", ":")).encode())
+        except (ValueError, RecursionError) as error:
+            id: Any = getattr(model, "id", None)
+            token = id_token(id) if isinstance(id, int | float | str) else None
+            is_reply = not hasattr(model, "method")
+            return Fault(FaultKind.INVALID_REQUEST, f"it cannot be written: {error}", token, is_reply)
+        return decode(frame)
 
 
 @cache

@@ -9,10 +9,15 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from anywire.errors import AnywireError, RemoteProtocolError, SessionError, TransportClosed
+from anywire.errors import (
+    AnywireError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    SessionError,
+    TransportClosed,
+)
 from anywire.interop.sdk_models import CONNECTION_CLOSED, Models, error_reply
-from anywire.transport.contract import Transport, ignore
-from anywire.transport.stream import StreamTransport
+from anywire.transport.contract import Holding, Transport, ignore
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
     Batch,
@@ -129,10 +134,18 @@ class WritingEnd(_End):
         self._on_written = on_written
 
     async def send(self, item: object) -> None:
-        """Send a message of the SDK's.  Raises `LocalProtocolError` for what is none."""
+        """Send a message of the SDK's; a reply that cannot be written becomes an error.
+
+        Raises `LocalProtocolError` for anything else that cannot be, and for what is no message.
+        """
         if self._closed:
             raise self._models.closed
         message, related = self._models.unwrap(item)
+        if isinstance(message, Fault):
+            # Whoever waits for a reply has to be told, and a server that is told instead may end itself.
+            if not message.is_reply or message.id is None:
+                raise LocalProtocolError(f"a message that cannot be sent: {message.reason}")
+            message = error_reply(message.id, f"the reply cannot be sent: {message.reason}")
         if self._transport.closed:
             raise self._models.broken
         self._on_written(message)
@@ -155,6 +168,7 @@ class SdkStreams:
         self._most = limits.requests_in_flight
         self._name = str(getattr(transport, "name", "the transport"))
         self._unanswered: dict[bytes, bytes] = {}
+        self._behind = False
         self.reading = ReadingEnd(models)
         self.writing = WritingEnd(transport, models, self._written)
         self.reading.on_taken = self._taken
@@ -182,8 +196,10 @@ class SdkStreams:
             self._unanswered.pop(cancelled.key, None)
 
     def _taken(self) -> None:
-        if isinstance(self._transport, StreamTransport) and 2 * len(self.reading) <= self._most:
-            self._transport.release_reading(_BEHIND)
+        if self._behind and 2 * len(self.reading) <= self._most:
+            self._behind = False
+            if isinstance(self._transport, Holding):
+                self._transport.release_reading(_BEHIND)
 
     # From the wire.
 
@@ -195,15 +211,27 @@ class SdkStreams:
                 self._take(item)
 
     def _take(self, message: Message) -> None:
+        owed = False
         if isinstance(message, Response | ErrorResponse) and message.id is not None:
-            self._unanswered.pop(id_key(message.id), None)
-        if len(self.reading) >= self._most:
-            if isinstance(self._transport, StreamTransport):
+            owed = self._unanswered.pop(id_key(message.id), None) is not None
+        if self._has_room() or owed:
+            self._hand_on(message)
+        elif isinstance(message, Request):
+            self._answer(message.id, f"{self._most} messages wait to be read")
+
+    def _has_room(self) -> bool:
+        """Say whether the reader can have what it does not wait for; a wire that can be held has no more."""
+        if len(self.reading) < self._most:
+            return True
+        began, self._behind = not self._behind, True
+        if isinstance(self._transport, Holding):
+            if began:
                 self._transport.hold_reading(_BEHIND)
-            elif isinstance(message, Request):
-                self._answer(message.id, f"more than {self._most} messages wait to be read")
-                return
-        self._hand_on(message)
+            return True  # it had come in before
+        if began:
+            why = f"{self._most} messages of {self._name} wait to be read: what comes meanwhile is left out"
+            self.reading.put(SessionError(why))
+        return False
 
     def _hand_on(self, message: Message) -> None:
         try:
@@ -229,7 +257,8 @@ class SdkStreams:
         else:
             if error.id is not None and (reply := error.answer()) is not None:
                 self._transport.post(reply)  # whoever asked is told; the reader cannot
-            self.reading.put(RemoteProtocolError(error.reason))
+            if self._has_room():
+                self.reading.put(RemoteProtocolError(error.reason))
 
     def _on_failed(self, id: bytes, error: AnywireError) -> None:
         self._settle(id, error_reply(id, error))

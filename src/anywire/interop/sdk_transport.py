@@ -65,7 +65,9 @@ class SdkTransport:
         self._ended = False
         self._error: AnywireError | None = None
         self._life: asyncio.Task[None] | None = None
-        self._over = asyncio.Event()
+        self._closer: asyncio.Task[None] | None = None
+        self._opened: asyncio.Future[None] | None = None
+        self._over = False
         #: Called when too much waits to be written, and when there is room again.
         self.on_full: Callable[[], None] = ignore
         self.on_room: Callable[[], None] = ignore
@@ -76,12 +78,17 @@ class SdkTransport:
         return self._closing.is_set()
 
     async def start(self) -> None:
-        """Open what was given, and receive.  Raises `ConnectFailed` where it cannot be opened."""
+        """Open what was given, and receive.
+
+        Raises `ConnectFailed` where it cannot be opened, `LocalProtocolError` for the second time.
+        """
         refuse_when_closed(self.closed, self.name)
-        opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._life = asyncio.create_task(self._live(opened))
+        if self._life is not None:
+            raise LocalProtocolError(f"{self.name} was started before, and can be used once")
+        self._opened = asyncio.get_running_loop().create_future()
+        self._life = asyncio.create_task(self._live(self._opened))
         try:
-            await opened
+            await self._opened
         except asyncio.CancelledError:
             self._life.cancel()
             raise
@@ -114,14 +121,23 @@ class SdkTransport:
             self._reading.set()
 
     async def close(self) -> None:
-        """Write what was sent, close the streams, leave what was entered.  Idempotent, bounded in time."""
+        """Write what was sent, close the streams, leave what was entered.  Idempotent.
+
+        What has not ended after `connect_seconds` is cancelled, and left behind where it goes on for
+        another `shutdown_seconds`.
+        """
         self._end()
+        if self._over:
+            return
         if self._life is None:  # never started
             self._life = asyncio.create_task(self._fire_close())
         done, _ = await asyncio.wait([self._life], timeout=self._limits.connect_seconds)
         if not done:
             self._life.cancel()
-        await self._over.wait()
+            done, _ = await asyncio.wait([self._life], timeout=self._limits.shutdown_seconds)
+        if not done and self._error is None:
+            self._error = TransportBroken(f"{self.name}: what was entered cannot be left, and goes on")
+        await self._fire_close()
 
     # The life of it.
 
@@ -135,8 +151,6 @@ class SdkTransport:
             why = f"{self.name}: {_innermost(error)!r}"
             self._error = self._error or (TransportBroken(why) if opened.done() else ConnectFailed(why))
         finally:
-            if not opened.done():
-                opened.set_exception(self._error or ConnectFailed(f"{self.name} was closed while it opened"))
             await self._fire_close()
 
     async def _carry(self, read: _Readable, write: _Writable) -> None:
@@ -164,6 +178,8 @@ class SdkTransport:
             if not self.closed:
                 self._ended = True
                 call_back(self.callbacks.on_end)
+        except Exception as error:  # noqa: BLE001 the streams are anybody's: whatever it was, it is told
+            self._break(f"reading failed: {error!r}")
 
     async def _write(self, write: _Writable) -> None:
         try:
@@ -177,9 +193,16 @@ class SdkTransport:
                     self._room.set()
                     self.on_room()
         except (self._models.broken, self._models.closed):
-            if not self._ended and not self.closed:
-                self._error = TransportBroken(f"{self.name}: what was sent is not read any more")
+            self._break("" if self._ended else "what was sent is not read any more")
+        except Exception as error:  # noqa: BLE001 as above
+            self._break(f"writing failed: {error!r}")
+
+    def _break(self, why: str) -> None:
+        """End by itself, for a reason unless it is in order, and within bounds as if it were closed."""
+        if not self.closed:
+            self._error = TransportBroken(f"{self.name}: {why}") if why else None
             self._end()
+            self._closer = asyncio.create_task(self.close())
 
     def _end(self) -> None:
         self._closing.set()
@@ -189,8 +212,13 @@ class SdkTransport:
 
     async def _fire_close(self) -> None:
         self._end()
+        if self._over:
+            return
+        self._over = True
+        if self._opened is not None and not self._opened.done():
+            why = self._error or f"{self.name} was closed while it opened"
+            self._opened.set_exception(ConnectFailed(str(why)))
         call_back(self.callbacks.on_close, self._error)
-        self._over.set()
 
     # Messages.
 
@@ -216,6 +244,9 @@ class SdkTransport:
             message, _ = self._models.unwrap(item)
         except LocalProtocolError as error:
             call_back(self.callbacks.on_error, RemoteProtocolError(str(error)))
+            return
+        if isinstance(message, Fault):
+            call_back(self.callbacks.on_error, message)
         else:
             call_back(self.callbacks.on_message, message)
 

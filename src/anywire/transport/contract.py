@@ -17,6 +17,7 @@ __all__ = (
     "Accept",
     "Callbacks",
     "Detachable",
+    "Holding",
     "Listener",
     "Transport",
     "Troubled",
@@ -98,6 +99,19 @@ class Detachable(Protocol):
 
         `related` is the raw id of the request.  Nothing happens where the peer could not.
         """
+        ...
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """A transport that can stop receiving."""
+
+    def hold_reading(self, reason: str) -> None:
+        """Stop, for one of several reasons that may hold at once."""
+        ...
+
+    def release_reading(self, reason: str) -> None:
+        """That reason holds no longer."""
         ...
 
 
