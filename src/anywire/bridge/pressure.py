@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from anywire.transport.contract import Holding
 
-__all__ = ("Coupling", "Filling", "Holding", "pass_on_pressure")
+__all__ = ("Coupling", "Filling", "pass_on_pressure")
 
 _CLIENT = "the client does not read"
 _SERVER = "the server does not read"

@@ -23,7 +23,7 @@ from anywire._version import __version__
 from anywire.bridge.meeting.access import Access
 from anywire.bridge.meeting.era import Era, ask_era
 from anywire.bridge.meeting.opened import Opened
-from anywire.bridge.pressure import Filling, Holding
+from anywire.bridge.pressure import Filling
 from anywire.bridge.streams import Relating
 from anywire.bridge.translating.legacy_client import LegacyClientTransport
 from anywire.bridge.translating.modern_client import ModernClientTransport
@@ -31,7 +31,7 @@ from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.modern import LATEST_STATELESS_REVISION, Envelope, claims_stateless, read_envelope
 from anywire.protocol.translate.legacy_calls import error_reply
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
-from anywire.transport.contract import Callbacks, Transport, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import Callbacks, Holding, Transport, call_back, ignore, refuse_when_closed
 from anywire.wire.message import (
     Batch,
     ErrorResponse,

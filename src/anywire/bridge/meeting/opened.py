@@ -7,9 +7,8 @@ from functools import partial
 from typing import Final
 
 from anywire.bridge.layer import Layer
-from anywire.bridge.pressure import Holding
 from anywire.errors import AnywireError, ConnectFailed
-from anywire.transport.contract import Transport, call_back
+from anywire.transport.contract import Holding, Transport, call_back
 from anywire.wire.message import Batch, Fault, Message
 
 __all__ = ("Opened",)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from anywire.bridge.pressure import Holding
+from anywire.transport.contract import Holding
 from anywire.wire.limits import Limits
 from anywire.wire.message import Message, Request, id_key
 
