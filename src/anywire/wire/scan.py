@@ -91,11 +91,17 @@ class Scan(msgspec.Struct, frozen=True):
         return sorted(name for name in names if seen.count(name) > 1)
 
 
-def scan_object(data: bytes, names: frozenset[str] | None = None, most: int | None = None) -> Scan:
+def scan_object(
+    data: bytes,
+    names: frozenset[str] | None = None,
+    most: int | None = None,
+    known: Mapping[str, Raw] | None = None,
+) -> Scan:
     """Read the top level of a JSON object as far as it goes.  Never raises.
 
     With `names`, only members called one of them are kept, and of each name the first and the last;
-    without, all are.  Looks at `most` members at the most.
+    without, all are.  Looks at `most` members at the most.  `known` are its `quick_values`, where whoever
+    asks has them.
     """
     members: list[Member] = []
     position = _skip_space(data, 0)
@@ -104,7 +110,7 @@ def scan_object(data: bytes, names: frozenset[str] | None = None, most: int | No
     position = _skip_space(data, position + 1)
     if data[position : position + 1] == b"}":
         return _finish(data, members, position + 1)
-    known = quick_values(data) if len(data) >= _WORTH else _NOTHING
+    known = _known_values(data, known)
     for seen in count(1):
         member, position = _scan_member(data, position, known)
         if member is None or member.value_end < 0:
@@ -140,6 +146,12 @@ def _finish(data: bytes, members: list[Member], position: int) -> Scan:
 def _skip_space(data: bytes, position: int) -> int:
     found = _SPACE.match(data, position)
     return found.end() if found else position
+
+
+def _known_values(data: bytes, known: Mapping[str, Raw] | None) -> Mapping[str, Raw]:
+    if known is not None:
+        return known
+    return quick_values(data) if len(data) >= _WORTH else _NOTHING
 
 
 def quick_values(data: bytes) -> Mapping[str, Raw]:

@@ -24,7 +24,7 @@ def get_member(data: bytes, name: str) -> bytes | None:
     if values:
         value = values.get(name)
         return None if value is None else bytes(value)
-    member = scan_object(data, frozenset({name})).find(name)
+    member = scan_object(data, frozenset({name}), known=values).find(name)
     return None if member is None else data[member.value_start : member.value_end]
 
 
@@ -36,7 +36,7 @@ def set_member(data: bytes, name: str, value: bytes) -> bytes:
     values = quick_values(data)
     if values and name not in values:
         return _put_first(data, encode_value(name), value)
-    member = scan_object(data, frozenset({name})).find(name)
+    member = scan_object(data, frozenset({name}), known=values).find(name)
     if member is not None:
         return data[: member.value_start] + value + data[member.value_end :]
     return _put_first(data, encode_value(name), value)
