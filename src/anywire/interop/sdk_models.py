@@ -12,8 +12,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-import msgspec
-
 from anywire.errors import AnywireError, ConfigError, LocalProtocolError, RemoteProtocolError
 from anywire.wire.codec import decode, encode
 from anywire.wire.message import (
@@ -27,13 +25,13 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
-    create_error_response,
+    error_reply,
     id_token,
     plain_id,
 )
 from anywire.wire.scan import replace_lone_surrogates
 
-__all__ = ("CONNECTION_CLOSED", "Models", "error_reply", "explain")
+__all__ = ("CONNECTION_CLOSED", "Models", "explain", "reply_with")
 
 #: The code with which the SDK tells its callers that there is no connection any more.
 CONNECTION_CLOSED = -32000
@@ -152,8 +150,8 @@ def explain(error: ValueError) -> str:
     return "; ".join(f"{'.'.join(map(str, each['loc'])) or 'the message'}: {each['msg']}" for each in found)
 
 
-def error_reply(id: bytes, reason: str | AnywireError, code: int | None = None) -> ErrorResponse:
+def reply_with(id: bytes, reason: str | AnywireError, code: int | None = None) -> ErrorResponse:
     """Return the error that settles the request of that raw id."""
     if code is None:
         code = reason.code if isinstance(reason, AnywireError) else JsonRpcErrorCode.InternalError
-    return msgspec.structs.replace(create_error_response(None, code, str(reason)), id=id)
+    return error_reply(id, code, str(reason))

@@ -16,7 +16,7 @@ from anywire.errors import (
     SessionError,
     TransportClosed,
 )
-from anywire.interop.sdk_models import CONNECTION_CLOSED, Models, error_reply
+from anywire.interop.sdk_models import CONNECTION_CLOSED, Models, reply_with
 from anywire.transport.contract import Holding, Transport, ignore
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
@@ -145,7 +145,7 @@ class WritingEnd(_End):
             # Whoever waits for a reply has to be told, and a server that is told instead may end itself.
             if not message.is_reply or message.id is None:
                 raise LocalProtocolError(f"a message that cannot be sent: {message.reason}")
-            message = error_reply(message.id, f"the reply cannot be sent: {message.reason}")
+            message = reply_with(message.id, f"the reply cannot be sent: {message.reason}")
         if self._transport.closed:
             raise self._models.broken
         self._on_written(message)
@@ -239,10 +239,10 @@ class SdkStreams:
         except RemoteProtocolError as error:
             match message:
                 case Response(id):
-                    self._settle(id, error_reply(id, f"its reply cannot be used: {error}"))
+                    self._settle(id, reply_with(id, f"its reply cannot be used: {error}"))
                 case ErrorResponse(bytes(id)):
                     told = message.detail()
-                    self._settle(id, error_reply(id, told.message, told.code))
+                    self._settle(id, reply_with(id, told.message, told.code))
                 case Request(id):
                     self._answer(id, str(error), JsonRpcErrorCode.InvalidRequest)
                     self.reading.put(error)
@@ -253,7 +253,7 @@ class SdkStreams:
         if not isinstance(error, Fault):
             self.reading.put(error)
         elif error.is_reply and error.id is not None and id_key(error.id) in self._unanswered:
-            self._settle(error.id, error_reply(error.id, f"its reply cannot be used: {error.reason}"))
+            self._settle(error.id, reply_with(error.id, f"its reply cannot be used: {error.reason}"))
         else:
             if error.id is not None and (reply := error.answer()) is not None:
                 self._transport.post(reply)  # whoever asked is told; the reader cannot
@@ -261,7 +261,7 @@ class SdkStreams:
                 self.reading.put(RemoteProtocolError(error.reason))
 
     def _on_failed(self, id: bytes, error: AnywireError) -> None:
-        self._settle(id, error_reply(id, error))
+        self._settle(id, reply_with(id, error))
 
     def _on_reopened(self) -> None:
         self.reading.put(SessionError(f"{self._name} had lost the conversation, and a new one was opened"))
@@ -276,7 +276,7 @@ class SdkStreams:
 
     def _over(self, why: AnywireError) -> None:
         for id in list(self._unanswered.values()):
-            self._settle(id, error_reply(id, why, CONNECTION_CLOSED))
+            self._settle(id, reply_with(id, why, CONNECTION_CLOSED))
         self.reading.end()
 
     def _settle(self, id: bytes, reply: ErrorResponse) -> None:
@@ -289,4 +289,4 @@ class SdkStreams:
 
     def _answer(self, id: bytes, reason: str, code: int | None = None) -> None:
         if not self._transport.closed:
-            self._transport.post(error_reply(id, reason, code), id)
+            self._transport.post(reply_with(id, reason, code), id)

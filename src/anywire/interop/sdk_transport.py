@@ -16,7 +16,7 @@ from anywire.errors import (
     RemoteProtocolError,
     TransportBroken,
 )
-from anywire.interop.sdk_models import Models, error_reply, explain
+from anywire.interop.sdk_models import Models, explain, reply_with
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, Fault, FaultKind, Message, Request, Response
@@ -230,7 +230,7 @@ class SdkTransport:
                 failed = self.callbacks.on_failed
                 asyncio.get_running_loop().call_soon(call_back, failed, message.id, error)
             elif isinstance(message, Response):
-                self._put(error_reply(message.id, str(error)), related)
+                self._put(reply_with(message.id, str(error)), related)
             else:
                 _log.warning("%s: a message was left out: %s", self.name, error)
 

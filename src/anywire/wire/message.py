@@ -42,6 +42,7 @@ __all__ = (
     "create_notification",
     "create_request",
     "create_response",
+    "error_reply",
     "folded_key",
     "id_key",
     "id_token",
@@ -221,7 +222,7 @@ class Fault(msgspec.Struct, frozen=True):
         """
         if self.is_reply or self.kind is FaultKind.STRAY:
             return None
-        return _error(self.id or null_id, self.code, self.reason)
+        return error_reply(self.id or null_id, self.code, self.reason)
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -329,10 +330,11 @@ def create_error_response(
     id: PlainId | None, code: int, message: str, data: object = msgspec.UNSET
 ) -> ErrorResponse:
     """Build an error response; `data` is absent when not given, an id of None is written as null."""
-    return _error(NULL_ID if id is None else id_token(id), code, message, data)
+    return error_reply(NULL_ID if id is None else id_token(id), code, message, data)
 
 
-def _error(id: bytes | None, code: int, message: str, data: object = msgspec.UNSET) -> ErrorResponse:
+def error_reply(id: bytes | None, code: int, message: str, data: object = msgspec.UNSET) -> ErrorResponse:
+    """Build the error that answers the request of a raw id, as it stood on the wire; None: it is left out."""
     members: dict[str, object] = {"code": int(code), "message": message}
     if data is not msgspec.UNSET:
         members["data"] = data

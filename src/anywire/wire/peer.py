@@ -63,7 +63,7 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
-    create_error_response,
+    error_reply,
     folded_key,
     id_key,
 )
@@ -241,8 +241,7 @@ class Peer:
         return request
 
     def _refuse(self, request: Request, code: int, reason: str) -> Refused:
-        reply = create_error_response(None, code, reason)
-        return Refused(msgspec.structs.replace(reply, id=request.id))
+        return Refused(error_reply(request.id, code, reason))
 
     def _receive_cancel(self, message: Notification) -> Event:
         cancelled = read_cancel(message)

@@ -29,7 +29,6 @@ from anywire.bridge.translating.legacy_client import LegacyClientTransport
 from anywire.bridge.translating.modern_client import ModernClientTransport
 from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.modern import LATEST_STATELESS_REVISION, Envelope, claims_stateless, read_envelope
-from anywire.protocol.translate.legacy_calls import error_reply
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
 from anywire.transport.contract import Callbacks, Holding, Transport, call_back, ignore, refuse_when_closed
 from anywire.wire.message import (
@@ -41,6 +40,7 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
+    error_reply,
     id_key,
 )
 from anywire.wire.peer import read_cancel

@@ -9,8 +9,6 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import msgspec
-
 from anywire.bridge.recovery.unanswered import Unanswered
 from anywire.bridge.streams import Belonging
 from anywire.errors import TransportError
@@ -22,7 +20,7 @@ from anywire.wire.message import (
     JsonRpcErrorCode,
     Message,
     Request,
-    create_error_response,
+    error_reply,
     id_key,
 )
 
@@ -100,8 +98,7 @@ class Owed:
 
     def refuse(self, id: bytes, reason: str) -> None:
         """Answer what was not even asked."""
-        reply = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
-        self.post(msgspec.structs.replace(reply, id=id))
+        self.post(error_reply(id, JsonRpcErrorCode.InternalError, reason))
 
     def refuse_batch(self, batch: Batch, nobody: bytes | None) -> None:
         """Answer each request of a batch that must not be one; `nobody` is the id of an error for no request.
@@ -110,8 +107,7 @@ class Owed:
         """
         ids = [item.id for item in batch.items if isinstance(item, Request)]
         for id in ids or [nobody]:
-            reply = create_error_response(None, JsonRpcErrorCode.InvalidRequest, _NO_BATCHES)
-            self.post(msgspec.structs.replace(reply, id=id))
+            self.post(error_reply(id, JsonRpcErrorCode.InvalidRequest, _NO_BATCHES))
 
     def tell(self, messages: Iterable[Message]) -> None:
         """Say something to the client that the server did not say."""

@@ -21,8 +21,8 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
-    create_error_response,
     create_notification,
+    error_reply,
     id_key,
 )
 from anywire.wire.peer import read_cancel
@@ -46,8 +46,7 @@ class Questions:
         """A request of the server: return it as the client shall see it, or the error that refuses it."""
         if len(self._open) >= self._most:
             reason = f"more than {self._most} requests are unanswered"
-            refusal = create_error_response(None, JsonRpcErrorCode.InvalidRequest, reason)
-            return msgspec.structs.replace(refusal, id=request.id)
+            return error_reply(request.id, JsonRpcErrorCode.InvalidRequest, reason)
         key = id_key(request.id)
         seen = request
         if key in self._lost:
@@ -73,8 +72,7 @@ class Questions:
         if not fault.is_reply or fault.id is None or id_key(fault.id) not in self._open:
             return None
         reason = f"the client's reply cannot be used: {fault.reason}"
-        refusal = create_error_response(None, JsonRpcErrorCode.InternalError, reason)
-        return self.answer(msgspec.structs.replace(refusal, id=fault.id))
+        return self.answer(error_reply(fault.id, JsonRpcErrorCode.InternalError, reason))
 
     def withdraw(self, notification: Notification) -> Notification:
         """The server cancels a request: return the notification as the client shall see it."""

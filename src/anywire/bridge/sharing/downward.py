@@ -24,7 +24,7 @@ from anywire.bridge.sharing.rewriting import (
     with_member,
     with_subscription_tag,
 )
-from anywire.bridge.sharing.table import Table, error_to
+from anywire.bridge.sharing.table import Table
 from anywire.errors import AnywireError, LimitExceeded, RemoteProtocolError
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.message import (
@@ -36,6 +36,7 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
+    error_reply,
 )
 from anywire.wire.splice import get_member
 
@@ -127,10 +128,10 @@ class Downward:
         elif request.id in table.questions:
             id = request.id[:100].decode(errors="replace")
             reason = f"Invalid Request: a request with the id {id} is in flight already"
-            table.to_server(error_to(request.id, JsonRpcErrorCode.InvalidRequest, reason))
+            table.to_server(error_reply(request.id, JsonRpcErrorCode.InvalidRequest, reason))
         elif len(table.questions) >= table.limits.requests_in_flight:
             reason = f"more than {table.limits.requests_in_flight} requests are unanswered"
-            table.to_server(error_to(request.id, JsonRpcErrorCode.InternalError, reason))
+            table.to_server(error_reply(request.id, JsonRpcErrorCode.InternalError, reason))
         else:
             self._ask_client(request)
 
@@ -139,12 +140,12 @@ class Downward:
         if client is None:
             reason = f"{request.method}: {self._why_nobody()}"
             table.note_once(f"the server asked for something that was refused: {reason}")
-            table.to_server(error_to(request.id, JsonRpcErrorCode.InternalError, reason))
+            table.to_server(error_reply(request.id, JsonRpcErrorCode.InternalError, reason))
             return
         missing = missing_capability(request, table.handshake.revision, client.capabilities)
         if missing is not None:
             reason = f"{request.method}: the client did not declare {missing!r}, so it was not asked"
-            table.to_server(error_to(request.id, JsonRpcErrorCode.MethodNotFound, reason))
+            table.to_server(error_reply(request.id, JsonRpcErrorCode.MethodNotFound, reason))
             return
         table.named.note(client, request)
         question = table.questions.ask(client, request, progress_token(request.params))

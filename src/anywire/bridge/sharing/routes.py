@@ -19,12 +19,12 @@ from anywire.bridge.sharing.client import Client
 from anywire.bridge.sharing.delivery import Delivery
 from anywire.bridge.sharing.downward import Downward
 from anywire.bridge.sharing.handshake import Declares
-from anywire.bridge.sharing.table import Table, error_to
+from anywire.bridge.sharing.table import Table
 from anywire.bridge.sharing.upward import Upward
 from anywire.errors import AnywireError
 from anywire.wire.codec import encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Fault, JsonRpcErrorCode, Message
+from anywire.wire.message import Batch, Fault, JsonRpcErrorCode, Message, error_reply
 
 __all__ = ("Routes",)
 
@@ -73,7 +73,7 @@ class Routes:
                 table.cancel(flight, client, _LEFT)
         for question in list(client.questions.values()):
             table.questions.end(question)
-            table.to_server(error_to(question.id, JsonRpcErrorCode.InternalError, _LEFT))
+            table.to_server(error_reply(question.id, JsonRpcErrorCode.InternalError, _LEFT))
         for uri in table.subscriptions.leave(client):
             table.ask_for_us("resources/unsubscribe", b'{"uri":%b}' % encode_value(uri))
         table.remove(client)

@@ -26,11 +26,11 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
-    create_error_response,
+    error_reply,
 )
 from anywire.wire.peer import OPENING
 
-__all__ = ("Table", "error_to")
+__all__ = ("Table",)
 
 
 _MOST_NOTES: Final = 100
@@ -117,7 +117,7 @@ class Table:
         """Nobody who waits for it gets a reply of the server's; in a batch it is one of ours."""
         self.flights.end(flight)
         for client, id in flight.askers:
-            reply = error_to(id, JsonRpcErrorCode.InternalError, str(error))
+            reply = error_reply(id, JsonRpcErrorCode.InternalError, str(error))
             together = client.batches.add(reply) if client.batches.active else None
             if together is None:
                 self._out.append(Failed(client.key, id, error))
@@ -156,8 +156,3 @@ class Table:
         if wanted != self.levels.told:
             self.levels.told = wanted
             self.ask_for_us("logging/setLevel", b'{"level":%b}' % encode_value(wanted))
-
-
-def error_to(id: bytes, code: int, text: str) -> ErrorResponse:
-    """Return the error that answers a request of that raw id."""
-    return msgspec.structs.replace(create_error_response(None, code, text), id=id)

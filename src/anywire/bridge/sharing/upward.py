@@ -18,7 +18,7 @@ from anywire.bridge.sharing.rewriting import (
     with_id,
     with_member,
 )
-from anywire.bridge.sharing.table import Table, error_to
+from anywire.bridge.sharing.table import Table
 from anywire.protocol.modern import claims_stateless
 from anywire.protocol.revisions import null_id
 from anywire.wire.codec import decode_value, encode_value
@@ -31,6 +31,7 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
+    error_reply,
     id_key,
 )
 from anywire.wire.peer import read_cancel
@@ -86,13 +87,13 @@ class Upward:
         if id_key(request.id) in client.flights:
             id = request.id[:100].decode(errors="replace")
             reason = f"Invalid Request: a request with the id {id} is in flight already"
-            return error_to(request.id, JsonRpcErrorCode.InvalidRequest, reason)
+            return error_reply(request.id, JsonRpcErrorCode.InvalidRequest, reason)
         if _is_ambiguous(request):
             reason = "Invalid params: a member that names something occurs twice"
-            return error_to(request.id, JsonRpcErrorCode.InvalidParams, reason)
+            return error_reply(request.id, JsonRpcErrorCode.InvalidParams, reason)
         if request.method in _ORDERED and len(request.params or b"") > limits.gather_bytes:
             reason = f"Invalid params: those of {request.method} are longer than {limits.gather_bytes} bytes"
-            return error_to(request.id, JsonRpcErrorCode.InvalidParams, reason)
+            return error_reply(request.id, JsonRpcErrorCode.InvalidParams, reason)
         if len(client.flights) >= limits.shared_requests:
             reason = (
                 f"more than {limits.shared_requests} requests of yours are unanswered; wait for some of them"
@@ -101,7 +102,7 @@ class Upward:
             reason = "too many requests of all who share this server are unanswered; try again later"
         else:
             return None
-        return error_to(request.id, JsonRpcErrorCode.InternalError, reason)
+        return error_reply(request.id, JsonRpcErrorCode.InternalError, reason)
 
     def _route(self, client: Client, request: Request) -> None:
         method = request.method
@@ -131,7 +132,7 @@ class Upward:
         self._table.reply(client, Response(request.id, result))
 
     def _refuse(self, client: Client, request: Request, code: int, reason: str) -> None:
-        self._table.reply(client, error_to(request.id, code, reason))
+        self._table.reply(client, error_reply(request.id, code, reason))
 
     def _initialize(self, client: Client, request: Request) -> None:
         handshake = self._table.handshake

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from anywire.errors import AnywireError
 from anywire.protocol.translate.effect import Effect, Failed, ToClient
 from anywire.protocol.translate.legacy_rounds import Call, Rounds
@@ -22,11 +20,11 @@ from anywire.wire.message import (
     JsonRpcErrorCode,
     Request,
     Response,
-    create_error_response,
+    error_reply,
     id_key,
 )
 
-__all__ = ("Calls", "error_reply", "gathered")
+__all__ = ("Calls", "gathered")
 
 _FAILED = "the call that needed it has failed"
 
@@ -131,11 +129,6 @@ class Calls:
             self._sent.pop(call.sent, None)
             call.sent = None
         return [ToClient(each, call.request.id) for each in self._rounds.drop(call, reason)]
-
-
-def error_reply(id: bytes | None, code: int, reason: str) -> ErrorResponse:
-    """Return an error reply to a request of that raw id."""
-    return msgspec.structs.replace(create_error_response(None, code, reason), id=id)
 
 
 def gathered(replies: Sequence[Response | ErrorResponse]) -> list[Effect]:

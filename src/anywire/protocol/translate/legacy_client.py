@@ -26,7 +26,7 @@ from anywire.protocol.http.mirrored import Mirror
 from anywire.protocol.methods import METHODS
 from anywire.protocol.revisions import null_id
 from anywire.protocol.translate.effect import Effect, Noise, ToClient, ToServer
-from anywire.protocol.translate.legacy_calls import Calls, error_reply, gathered
+from anywire.protocol.translate.legacy_calls import Calls, gathered
 from anywire.protocol.translate.legacy_listening import Change, Listening, Settlement, why_ended
 from anywire.protocol.translate.legacy_listening import Outcome as Heard
 from anywire.protocol.translate.legacy_rounds import (
@@ -61,6 +61,7 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
+    error_reply,
     folded_key,
     id_key,
     is_response,
@@ -304,8 +305,7 @@ class LegacyClient:
         """Find our request of that id: exactly, with its type folded, or the only one where there is none."""
         if id is None or id == NULL_ID:
             return self._calls.sole()
-        key = id_key(id)
-        for each in (key, folded_key(key)):
+        for each in (key := id_key(id), folded_key(key)):
             if self._calls.sent(each) is not None or self._listening.owns(each):
                 return each
         return None

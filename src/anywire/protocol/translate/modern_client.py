@@ -24,7 +24,7 @@ from anywire.protocol.types.listen import ListenParams
 from anywire.wire.codec import decode_value
 from anywire.wire.event import Refused
 from anywire.wire.limits import Limits
-from anywire.wire.message import JsonRpcErrorCode, Request, Response, create_error_response
+from anywire.wire.message import JsonRpcErrorCode, Request, Response, error_reply
 from anywire.wire.splice import get_member
 
 __all__ = ("IN_ROUNDS", "Discovery", "Read", "Retry", "read_request", "refused")
@@ -75,8 +75,7 @@ def read_request(request: Request, name: str, limits: Limits) -> Read:
 
 def refused(request: Request, code: int, reason: str, data: object = None) -> Refused:
     """Return the error that answers a request."""
-    reply = create_error_response(None, code, reason, msgspec.UNSET if data is None else data)
-    return Refused(msgspec.structs.replace(reply, id=request.id))
+    return Refused(error_reply(request.id, code, reason, msgspec.UNSET if data is None else data))
 
 
 def _call(request: Request, envelope: Envelope, name: str) -> Read:

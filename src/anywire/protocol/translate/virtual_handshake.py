@@ -35,7 +35,7 @@ from anywire.wire.message import (
     Notification,
     Request,
     Response,
-    create_error_response,
+    error_reply,
     folded_key,
     id_key,
 )
@@ -200,8 +200,7 @@ class VirtualHandshake:
         return f"{request.method}: the client is stateless and cannot be asked during {self.request.method}"
 
     def _refuse(self, request: Request, code: int, reason: str) -> Step:
-        reply = create_error_response(None, code, reason)
-        return ToServer(msgspec.structs.replace(reply, id=request.id))
+        return ToServer(error_reply(request.id, code, reason))
 
     # The handshake.
 
