@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from anywire.cli.headers import add_forward_option, add_header_options, forwarding_of
 from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.policies import add_policy_options, policy_of
 from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
@@ -77,6 +78,7 @@ def add_parser(commands: Commands) -> Parser:
     add_child_options(parser, with_framing=False)
     add_header_options(parser)
     add_forward_option(parser)
+    add_policy_options(parser)
     add_guard_options(parser)
     parser.add_argument(
         "--max-sessions",
@@ -127,11 +129,12 @@ def _offer_stdio(
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
 
+    policy = policy_of(options)
     # Before there is an event loop: one that is made while stdin or stdout is closed takes its number.
     claim = claim_stdio()
 
     async def relay() -> None:
-        upstream = Upstream(make_target, _report, era=era_of(options.era))
+        upstream = Upstream(make_target, _report, era=era_of(options.era), policy=policy)
         try:
             await Relay(_client_at(face, claim), upstream.target, _report).run()
         finally:
@@ -173,6 +176,7 @@ def _offer_http(
         limits,
         sharing=_sharing_of(options, forwarding),
         era=era_of(options.era),
+        policy=policy_of(options),
     )
     relays = HttpFace(upstream)
 
@@ -184,7 +188,7 @@ def _offer_http(
         if face.old:
             return SseListener(relays.accept, guard=guard, limits=limits)
         # What the server behind has is not known here; it will say so itself.
-        stateless = StatelessFace(lambda method: True, lambda tool: upstream.mirrors.get(tool, ()))
+        stateless = StatelessFace(lambda method: True, upstream.mirrors_of)
         return HttpListener(
             relays.accept,
             lambda method: True,

@@ -8,14 +8,19 @@ span of one value is found and other bytes are put in its place.
 from __future__ import annotations
 
 import re
+from typing import Final
+
+import msgspec
+from msgspec import Raw
 
 from anywire.wire.codec import encode_value
-from anywire.wire.scan import quick_values, scan_object
+from anywire.wire.scan import quick_values, scan_array, scan_object
 
-__all__ = ("drop_members", "get_member", "set_member", "with_progress_token")
+__all__ = ("drop_members", "get_items", "get_member", "set_member", "with_progress_token")
 
 _OBJECT = re.compile(rb"[ \t\r\n]*+\{")
 _EMPTY = re.compile(rb"[ \t\r\n]*+\}")
+_read_items: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
 def get_member(data: bytes, name: str) -> bytes | None:
@@ -26,6 +31,16 @@ def get_member(data: bytes, name: str) -> bytes | None:
         return None if value is None else bytes(value)
     member = scan_object(data, frozenset({name}), known=values).find(name)
     return None if member is None else data[member.value_start : member.value_end]
+
+
+def get_items(data: bytes) -> list[bytes] | None:
+    """Return the raw items of a JSON array, None for a JSON value of another kind."""
+    if data.lstrip(b" \t\r\n")[:1] != b"[":
+        return None
+    try:
+        return [bytes(item) for item in _read_items(data)]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return scan_array(data, len(data))  # half a surrogate pair in it, say
 
 
 def set_member(data: bytes, name: str, value: bytes) -> bytes:

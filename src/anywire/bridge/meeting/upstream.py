@@ -12,6 +12,9 @@ from anywire.bridge.meeting.era import Era, ask_era
 from anywire.bridge.meeting.meeting import MeetingTransport
 from anywire.bridge.meeting.mirroring import MirroringTransport
 from anywire.bridge.noise import writes_stdout
+from anywire.bridge.policy.layer import PolicyLayer
+from anywire.bridge.policy.notices import Notices
+from anywire.bridge.policy.pattern import Kind
 from anywire.bridge.sharing.hub import Hub
 from anywire.bridge.sharing.lanes import Lanes
 from anywire.bridge.translating.held_connections import HeldConnections
@@ -21,6 +24,7 @@ from anywire.wire.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anywire.bridge.policy.policy import Policy
     from anywire.protocol.http.mirrored import Mirror
     from anywire.protocol.modern import Envelope
 
@@ -43,6 +47,7 @@ class Upstream:
     """One server, or as many as it takes of one kind.  Its owner closes it.
 
     `make` makes a transport to the server, not started.  `era` is that of the server where it is known.
+    `policy` says what of the server is there for its clients; without one everything is.
     """
 
     def __init__(
@@ -53,12 +58,15 @@ class Upstream:
         *,
         sharing: Sharing = Sharing.STATELESS,
         era: Era | None = None,
+        policy: Policy | None = None,
     ) -> None:
         self._make = make
         self.report = report
         self.limits = limits
         self.era = era
         self._sharing = sharing
+        self._policy = policy
+        self._notices = Notices(report)
         self._hub: Hub | None = None
         self._lanes: Lanes | None = None
         self._asking = asyncio.Lock()
@@ -105,7 +113,14 @@ class Upstream:
         return self._way(shared=self._sharing is not Sharing.NOBODY)
 
     def _way(self, *, shared: bool) -> Transport:
-        return MeetingTransport(self, SharedServer(self, object()) if shared else OwnServer(self))
+        way = MeetingTransport(self, SharedServer(self, object()) if shared else OwnServer(self))
+        return way if self._policy is None else PolicyLayer(way, self._policy, self._notices)
+
+    def mirrors_of(self, tool: str) -> Sequence[Mirror]:
+        """Return the arguments of a tool that headers repeat; of one that is hidden nothing is known."""
+        if self._policy is not None and self._policy.reason(Kind.TOOL, tool) is not None:
+            return ()
+        return self.mirrors.get(tool, ())
 
     @property
     def hub(self) -> Hub:

@@ -1,0 +1,3 @@
+"""What of a server its clients may see and use."""
+
+__all__ = ()

@@ -1,0 +1,50 @@
+"""What of a server is offered: patterns from the command line and from a file of servers."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from anywire.bridge.policy.policy import Policy
+
+__all__ = ("add_policy_options", "policy_of")
+
+
+def add_policy_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says which things of a server are there for its clients."""
+    parser.add_argument(
+        "--allow",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="offer only tools of such names, such as --allow 'get_*', or prompts (prompt:*) or resources "
+        "(resource:file:///docs/*); may be repeated",
+    )
+    parser.add_argument(
+        "--deny",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="offer no tools, prompts or resources of such names, such as --deny 'delete_*', whatever is "
+        "allowed; may be repeated",
+    )
+
+
+def policy_of(
+    options: argparse.Namespace,
+    server: str | None = None,
+    allow: Iterable[str] = (),
+    deny: Iterable[str] = (),
+) -> Policy | None:
+    """Return the rules that the options name, and those of one server of a file; None where there are none.
+
+    `server` is what the file calls it.  Raises `ConfigError`.
+    """
+    allowed, denied = [*options.allow, *allow], [*options.deny, *deny]
+    if not allowed and not denied:
+        return None
+    from anywire.bridge.policy.policy import Policy
+
+    return Policy(allowed, denied, server)
