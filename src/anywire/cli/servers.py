@@ -1,0 +1,204 @@
+"""The servers of a file, as a bridge offers them: all together, and each by itself.
+
+The file may change while they are offered.  Who is not concerned notices nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from anywire.bridge.fleet.fleet import Fleet
+from anywire.bridge.meeting.upstream import Upstream
+from anywire.cli.watching import look_at, watch_file
+from anywire.config.entry import Config, ServerEntry, Severity
+from anywire.config.read import read_config
+from anywire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from anywire.bridge.metering.meters import Meters
+    from anywire.cli.log import Log
+
+__all__ = ("OfferedServer", "Place", "Servers", "read_servers")
+
+
+class OfferedServer(msgspec.Struct, frozen=True, eq=False):
+    """One server of the file, and the way to it."""
+
+    entry: ServerEntry
+    upstream: Upstream
+
+
+class Place(Protocol):
+    """Where servers are offered one by one."""
+
+    def put(self, server: OfferedServer) -> None:
+        """Offer one, in the place of another of its name."""
+        ...
+
+    async def take(self, server: OfferedServer) -> None:
+        """Offer it no longer, or another in its place; return when nobody uses this one there."""
+        ...
+
+
+class Nowhere:
+    """They are offered together only."""
+
+    def put(self, server: OfferedServer) -> None:
+        """Do nothing."""
+
+    async def take(self, server: OfferedServer) -> None:
+        """Do nothing."""
+
+
+def read_servers(path: str) -> Config:
+    """Read a file of servers.  Raises `ConfigError`."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
+    return read_config(content, path, os.environ)
+
+
+class Servers:
+    """Keeps what is offered equal to what a file says.  Its owner closes it.
+
+    `make` makes the way to a server.  `place` is where each is offered by itself.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        make: Callable[[ServerEntry], Upstream],
+        fleet: Fleet,
+        meters: Meters,
+        log: Log,
+        place: Place | None = None,
+    ) -> None:
+        self._path = path
+        self._make = make
+        self._fleet = fleet
+        self._meters = meters
+        self._log = log
+        self._place = place or Nowhere()
+        self._offered: dict[str, OfferedServer] = {}
+        self._metered: set[str] = set()
+        self._said: set[tuple[str | None, str]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        return len(self._offered)
+
+    def begin(self) -> None:
+        """Read the file, offer what it says, and go on with what it says later.
+
+        Raises `ConfigError` where it cannot be read now.
+        """
+        seen = look_at(self._path)
+        self.apply(read_servers(self._path))
+        self._watching = asyncio.get_running_loop().create_task(
+            watch_file(self._path, seen, self._read_again)
+        )
+
+    def _read_again(self) -> None:
+        try:
+            config = read_servers(self._path)
+        except ConfigError as error:
+            self._log.tell(f"{error}; what was read before stays", level="error")
+            return
+        before = self._offered
+        self.apply(config)
+        self._log.tell(_change(self._path, before, self._offered), level="info")
+
+    def apply(self, config: Config) -> None:
+        """Offer these servers, and no others."""
+        before, after = self._offered, self._after(config)
+        self._offered = after
+        self._fleet.replace({name: server.upstream for name, server in after.items()})
+        for name, server in after.items():
+            if before.get(name) is not server:
+                self._place.put(server)
+        for name, server in before.items():
+            if after.get(name) is not server:
+                self._begin(self._leave(server))
+        self._show(config)
+
+    def _after(self, config: Config) -> dict[str, OfferedServer]:
+        """Return the servers as they are to be offered: those of which nothing has changed stay."""
+        after: dict[str, OfferedServer] = {}
+        for entry in config.entries:
+            known = self._offered.get(entry.name)
+            if known is not None and known.entry == entry:
+                after[entry.name] = known
+            elif not entry.disabled:
+                after[entry.name] = OfferedServer(entry, self._make(entry))
+        return after
+
+    async def _leave(self, server: OfferedServer) -> None:
+        """Let whoever uses a server that is not offered any more end, and end it."""
+        await self._place.take(server)
+        await self._fleet.drained(server.upstream)
+        await server.upstream.close()
+
+    def _show(self, config: Config) -> None:
+        """Let the meters and the log say what the file has that is not offered."""
+        now, shown = self._meters.clock(), set(self._offered)
+        for name in self._offered:
+            self._meters.of(name).allow(now)
+        for entry in config.entries:
+            if entry.disabled:
+                self._meters.of(entry.name).disable("the file says that it is disabled", now)
+                shown.add(entry.name)
+        for name, reason in config.refused.items():
+            self._meters.of(name).refuse(reason, now)
+            shown.add(name)
+            self._say(name, f"it cannot be used: {reason}")
+        for remark in config.remarks:
+            if remark.severity is Severity.WARNING or remark.server is None:
+                self._say(remark.server, remark.sentence)
+        for name in self._metered - shown:
+            self._meters.drop(name)
+        self._metered = shown
+
+    def _say(self, server: str | None, sentence: str) -> None:
+        """Say it, unless it was said before."""
+        if (server, sentence) not in self._said:
+            self._said.add((server, sentence))
+            self._log.tell(sentence, server=server)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def close(self) -> None:
+        """End all of it."""
+        if self._watching is not None:
+            self._watching.cancel()
+        for task in list(self._leaving):
+            task.cancel()
+        if self._leaving:
+            await asyncio.wait(self._leaving)
+        await self._fleet.close()
+        await asyncio.gather(*(self._end(server) for server in self._offered.values()))
+
+    async def _end(self, server: OfferedServer) -> None:
+        await self._place.take(server)
+        await server.upstream.close()
+
+
+def _change(path: str, before: Mapping[str, OfferedServer], after: Mapping[str, OfferedServer]) -> str:
+    """Say what has changed."""
+    changes = {
+        "new": [name for name in after if name not in before],
+        "changed": [name for name in after if name in before and before[name] is not after[name]],
+        "gone": [name for name in before if name not in after],
+    }
+    said = [f"{', '.join(names)} {what}" for what, names in changes.items() if names]
+    return f"{path} was read again: {'; '.join(said) or 'nothing of the servers has changed'}"
