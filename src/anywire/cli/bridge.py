@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from anywire.cli.headers import add_forward_option, add_header_options, forwarding_of
+from anywire.cli.log import Log, add_log_options, log_of
 from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
 from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from anywire.wire.limits import Limits
 
 __all__ = ("add_parser", "run")
+
+#: What the one server is called where servers have names: its command line is nobody else's business.
+_ONLY = "server"
 
 _EPILOG = """examples:
   anywire bridge stdio+headers -- npx -y some-server
@@ -95,6 +99,7 @@ def add_parser(commands: Commands) -> Parser:
         "such as --idle 5m",
     )
     add_limit_options(parser)
+    add_log_options(parser)
     return parser
 
 
@@ -109,10 +114,11 @@ def run(options: argparse.Namespace) -> int:
         _refuse_session_options(options)
         refuse_guard_options(options)
     forwarding = forwarding_of(options, over_http=isinstance(face, HttpAddress))
-    make_target = target_maker(options, children, forwarding)
+    log = log_of(options)
+    make_target = target_maker(options, children, forwarding, log.line)
     if isinstance(face, HttpAddress):
-        return _offer_http(options, face, make_target, children, forwarding)
-    return _offer_stdio(options, face, make_target, children)
+        return _offer_http(options, face, make_target, children, forwarding, log)
+    return _offer_stdio(options, face, make_target, children, log)
 
 
 def _offer_stdio(
@@ -120,6 +126,7 @@ def _offer_stdio(
     face: StdioFace | ControlName,
     make_target: Callable[[], Transport],
     children: Children,
+    log: Log,
 ) -> int:
     from anywire.bridge.meeting.era import era_of
     from anywire.bridge.meeting.upstream import Upstream
@@ -128,16 +135,17 @@ def _offer_stdio(
     from anywire.transport.stdio_claim import claim_stdio
 
     # Before there is an event loop: one that is made while stdin or stdout is closed takes its number.
-    claim = claim_stdio()
+    claim, report = claim_stdio(), log.reporter()
 
     async def relay() -> None:
-        upstream = Upstream(make_target, _report, era=era_of(options.era))
+        upstream = Upstream(make_target, report, era=era_of(options.era))
         try:
-            await Relay(_client_at(face, claim), upstream.target, _report).run()
+            await Relay(_client_at(face, claim), upstream.target, report).run()
         finally:
             await upstream.close()
 
-    run_process(lambda: children.run(relay()), DEFAULT_LIMITS)
+    with log.listening():
+        run_process(lambda: children.run(relay()), DEFAULT_LIMITS)
     return 0
 
 
@@ -161,15 +169,19 @@ def _offer_http(
     make_target: Callable[[], Transport],
     children: Children,
     forwarding: Forwarding | None,
+    log: Log,
 ) -> int:
     from anywire.bridge.http_face import HttpFace
     from anywire.bridge.meeting.era import era_of
     from anywire.bridge.meeting.upstream import Upstream
+    from anywire.bridge.metering.layer import MeterLayer
+    from anywire.bridge.metering.meters import Meters
 
-    limits = _limits_of(options)
+    limits, meters = _limits_of(options), Meters()
+    meter = meters.of(_ONLY)
     upstream = Upstream(
-        make_target,
-        _report,
+        lambda: MeterLayer(make_target(), meter, clock=meters.clock),
+        log.reporter(),
         limits,
         sharing=_sharing_of(options, forwarding),
         era=era_of(options.era),
@@ -182,10 +194,12 @@ def _offer_http(
         from anywire.transport.sse_server import SseListener
 
         if face.old:
-            return SseListener(relays.accept, guard=guard, limits=limits)
+            old = SseListener(relays.accept, guard=guard, limits=limits)
+            meters.count_sessions = meter.count_sessions = lambda: len(old)
+            return old
         # What the server behind has is not known here; it will say so itself.
         stateless = StatelessFace(lambda method: True, lambda tool: upstream.mirrors.get(tool, ()))
-        return HttpListener(
+        listener = HttpListener(
             relays.accept,
             lambda method: True,
             guard=guard,
@@ -193,11 +207,15 @@ def _offer_http(
             stateless=stateless,
             limits=limits,
         )
+        meters.count_sessions = meter.count_sessions = lambda: len(listener.sessions)
+        return listener
 
     def close() -> Awaitable[None]:
         return children.hurried(relays.close())
 
-    return listen(options, face, make, close=close, limits=limits, forwarding=forwarding)
+    return listen(
+        options, face, make, close=close, log=log, meters=meters, limits=limits, forwarding=forwarding
+    )
 
 
 def _sharing_of(options: argparse.Namespace, forwarding: Forwarding | None) -> Sharing:
@@ -223,9 +241,3 @@ def _refuse_session_options(options: argparse.Namespace) -> None:
     for name, value in given.items():
         if value:
             raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
-
-
-def _report(sentence: str) -> None:
-    from anywire.cli.failure import write_stderr
-
-    write_stderr(f"anywire: {sentence}\n".encode("utf-8", "backslashreplace"))

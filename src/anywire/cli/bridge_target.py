@@ -22,11 +22,14 @@ __all__ = ("target_maker",)
 
 
 def target_maker(
-    options: argparse.Namespace, children: Children, forwarding: Forwarding | None
+    options: argparse.Namespace,
+    children: Children,
+    forwarding: Forwarding | None,
+    on_stderr: Callable[[bytes], None],
 ) -> Callable[[], Transport]:
     """Return what makes a transport to the target that the options name, not started.
 
-    Raises `ConfigError`.
+    `on_stderr` gets the lines that a command writes on stderr.  Raises `ConfigError`.
     """
     from anywire.bridge.endpoint import is_url, read_control
     from anywire.transport.redact import show_word
@@ -35,27 +38,32 @@ def target_maker(
     if (control := read_control(named or "")) is not None:
         if not options.command:
             raise ConfigError(f"{named} needs the program that has the server: {named} -- COMMAND …")
-        return _control(options, control, children)
+        return _control(options, control, children, on_stderr)
     if options.command and named is not None:
         shown = "the URL" if is_url(named) else repr(show_word(named))
         raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
     if options.command:
-        return _command(options, children)
+        return _command(options, children, on_stderr)
     if named is None or not is_url(named):
         raise ConfigError("say what to call: anywire bridge FACE (URL | -- COMMAND [ARGUMENT ...])")
     return _url(options, named, forwarding)
 
 
-def _command(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:
+def _command(
+    options: argparse.Namespace, children: Children, on_stderr: Callable[[bytes], None]
+) -> Callable[[], Transport]:
     from anywire.bridge.endpoint import target_framing
     from anywire.transport.stdio_client import StdioClientTransport
 
     child, framing = _child_of(options), target_framing(options.target_framing)
-    return lambda: children.add(StdioClientTransport(child, framing=framing, on_stderr=_pass_on))
+    return lambda: children.add(StdioClientTransport(child, framing=framing, on_stderr=on_stderr))
 
 
 def _control(
-    options: argparse.Namespace, control: ControlName, children: Children
+    options: argparse.Namespace,
+    control: ControlName,
+    children: Children,
+    on_stderr: Callable[[bytes], None],
 ) -> Callable[[], Transport]:
     from anywire.transport.control.child import ChildChannel
     from anywire.transport.control.sole import control_target
@@ -63,7 +71,7 @@ def _control(
     child = _child_of(options)
 
     def make() -> Transport:
-        channel = ChildChannel(child, on_stderr=_pass_on)
+        channel = ChildChannel(child, on_stderr=on_stderr)
         children.add(channel)
         return control_target(control.server, channel)
 
@@ -87,10 +95,3 @@ def _child_of(options: argparse.Namespace) -> Command:
 
     environment = child_environment(options.env, os.environ)
     return Command(tuple(options.command), environment, options.cwd, options.inherit_env)
-
-
-def _pass_on(line: bytes) -> None:
-    """Write a line of the server's stderr on ours, as it came."""
-    from anywire.cli.failure import write_stderr
-
-    write_stderr(line + b"\n")
