@@ -55,9 +55,8 @@ class HttpFace:
             self._upstream.report(str(error))
 
     async def close(self) -> None:
-        """End all relays, and all servers."""
+        """End all relays; the servers are their owner's."""
         for task in list(self._relays):
             task.cancel()
         if self._relays:
             await asyncio.wait(self._relays)
-        await self._upstream.close()

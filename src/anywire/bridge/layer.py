@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping, Sequence
 from typing import TypeAlias
 
+from anywire.bridge.noise import writes_stdout
 from anywire.bridge.pressure import pass_on_pressure
 from anywire.errors import AnywireError
 from anywire.protocol.http.mirrored import Mirror
@@ -50,10 +51,19 @@ class Layer:
         """The arguments that headers repeat, which wires over HTTP have; others raise `AttributeError`."""
         return getattr(self._inner, "mirrors")  # noqa: B009 it is no part of the contract
 
+    @mirrors.setter
+    def mirrors(self, mirrors: Mirrors) -> None:
+        setattr(self._inner, "mirrors", mirrors)  # noqa: B010 it is no part of the contract
+
     @property
     def child(self) -> ChildProcess | None:
         """The process behind, which wires to one have; others raise `AttributeError`."""
         return getattr(self._inner, "child")  # noqa: B009 it is no part of the contract
+
+    @property
+    def writes_stdout(self) -> bool:
+        """Whether what comes in was written on the stdout of a child."""
+        return writes_stdout(self._inner)
 
     async def start(self) -> None:
         """Open the wire."""

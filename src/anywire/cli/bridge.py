@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from anywire.cli.headers import add_forward_option, add_header_options, forwarding_of
+from anywire.cli.log import add_log_options
 from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
 from anywire.cli.policies import add_policy_options, policy_of
-from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
+from anywire.cli.serving import add_guard_options, add_limit_options, refuse_guard_options
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from anywire.bridge.endpoint import ControlName, HttpAddress, StdioFace
-    from anywire.bridge.meeting.upstream import Sharing
-    from anywire.cli.children import Children
-    from anywire.protocol.http.guard import Guard
-    from anywire.transport.contract import Transport
-    from anywire.transport.forwarding import Forwarding
-    from anywire.transport.http_server import HttpListener
-    from anywire.transport.sse_server import SseListener
-    from anywire.transport.stdio_claim import StdioClaim
-    from anywire.wire.limits import Limits
+    from anywire.cli.bridge_face import Offer
+    from anywire.cli.bridge_setup import BridgeSetup
 
 __all__ = ("add_parser", "run")
+
+#: What the one server is called where servers have names: its command line is nobody else's business.
+_ONLY = "server"
 
 _EPILOG = """examples:
   anywire bridge stdio+headers -- npx -y some-server
   anywire bridge stdio --env API_KEY --cwd ../project -- python server.py
   anywire bridge http://127.0.0.1:8000/mcp -- npx -y some-server
   anywire bridge stdio https://host.example/mcp --header 'Authorization: Bearer ${TOKEN}'
+  anywire bridge http://127.0.0.1:8000/mcp --config servers.json
   anywire bridge http://127.0.0.1:8000/mcp control:notes -- ./program-with-servers
 """
 
@@ -43,7 +39,7 @@ def add_parser(commands: Commands) -> Parser:
         "bridge",
         prog="anywire bridge",
         help="offer one wire, call another",
-        usage="anywire bridge FACE [options] (URL | [control:NAME] -- COMMAND [ARGUMENT ...])",
+        usage="anywire bridge FACE [options] (URL | --config FILE | [control:NAME] -- COMMAND [ARGUMENT ...])",
         description="Offer FACE and relay every message to the server at URL, or to COMMAND, and back. Over "
         "HTTP each session of a client gets a server of its own. A command gets a small environment (PATH, "
         "HOME, language); see --env.",
@@ -61,6 +57,12 @@ def add_parser(commands: Commands) -> Parser:
         metavar="URL",
         help="the server to call, such as https://host.example/mcp (sse+https://… for an old one), if it is "
         "no command; control:NAME for one that lives in the program behind '--'",
+    )
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="a file of servers, as editors have them: all of them as one, over HTTP each at "
+        "/servers/NAME/mcp as well, such as --config servers.json; changes to it are taken up",
     )
     parser.add_argument(
         "--target-framing",
@@ -97,129 +99,79 @@ def add_parser(commands: Commands) -> Parser:
         "such as --idle 5m",
     )
     add_limit_options(parser)
+    add_log_options(parser)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the bridge that the options describe until one of its ends leaves; return the exit code."""
     from anywire.bridge.endpoint import HttpAddress, read_face
-    from anywire.cli.bridge_target import target_maker
-    from anywire.cli.children import Children
+    from anywire.cli.bridge_face import offer_http, offer_stdio
+    from anywire.cli.bridge_setup import setup_of
 
-    face, children = read_face(options.face), Children()
-    if not isinstance(face, HttpAddress):
+    face = read_face(options.face)
+    over_http = isinstance(face, HttpAddress)
+    if not over_http:
         _refuse_session_options(options)
         refuse_guard_options(options)
-    forwarding = forwarding_of(options, over_http=isinstance(face, HttpAddress))
-    make_target = target_maker(options, children, forwarding)
+    if options.config is not None:
+        _refuse_what_the_file_says(options)
+        if isinstance(face, HttpAddress) and face.old:
+            raise ConfigError("--config is offered over Streamable HTTP or stdio; old clients can have one server")
+    setup = setup_of(options, forwarding_of(options, over_http=over_http))
+    offer = _sole(setup, metered=over_http) if options.config is None else _several(setup)
     if isinstance(face, HttpAddress):
-        return _offer_http(options, face, make_target, children, forwarding)
-    return _offer_stdio(options, face, make_target, children)
+        return offer_http(setup, face, offer)
+    return offer_stdio(setup, face, offer)
 
 
-def _offer_stdio(
-    options: argparse.Namespace,
-    face: StdioFace | ControlName,
-    make_target: Callable[[], Transport],
-    children: Children,
-) -> int:
+def _sole(setup: BridgeSetup, *, metered: bool) -> Offer:
+    """Return the one server that the options name.  Raises `ConfigError`."""
     from anywire.bridge.meeting.era import era_of
     from anywire.bridge.meeting.upstream import Upstream
-    from anywire.bridge.relay import Relay
-    from anywire.transport.run_process import run_process
-    from anywire.transport.stdio_claim import claim_stdio
+    from anywire.cli.bridge_face import SoleOffer
+    from anywire.cli.bridge_target import target_maker
 
-    policy = policy_of(options)
-    # Before there is an event loop: one that is made while stdin or stdout is closed takes its number.
-    claim = claim_stdio()
-
-    async def relay() -> None:
-        upstream = Upstream(make_target, _report, era=era_of(options.era), policy=policy)
-        try:
-            await Relay(_client_at(face, claim), upstream.target, _report).run()
-        finally:
-            await upstream.close()
-
-    run_process(lambda: children.run(relay()), DEFAULT_LIMITS)
-    return 0
-
-
-def _client_at(face: StdioFace | ControlName, claim: StdioClaim) -> Transport:
-    """Return the transport to the client on this process's own stdio."""
-    from anywire.bridge.endpoint import ControlName
-
-    if isinstance(face, ControlName):
-        from anywire.transport.control.channel import StdioChannel
-        from anywire.transport.control.sole import control_face
-
-        return control_face(face.server, StdioChannel(claim))
-    from anywire.transport.stdio_server import StdioListener
-
-    return StdioListener(claim, framing=face.framing).open()
-
-
-def _offer_http(
-    options: argparse.Namespace,
-    face: HttpAddress,
-    make_target: Callable[[], Transport],
-    children: Children,
-    forwarding: Forwarding | None,
-) -> int:
-    from anywire.bridge.http_face import HttpFace
-    from anywire.bridge.meeting.era import era_of
-    from anywire.bridge.meeting.upstream import Upstream
-
-    limits = _limits_of(options)
-    upstream = Upstream(
-        make_target,
-        _report,
-        limits,
-        sharing=_sharing_of(options, forwarding),
-        era=era_of(options.era),
-        policy=policy_of(options),
-    )
-    relays = HttpFace(upstream)
-
-    def make(guard: Guard, limits: Limits) -> HttpListener | SseListener:
-        from anywire.protocol.http.stateless import StatelessFace
-        from anywire.transport.http_server import HttpListener
-        from anywire.transport.sse_server import SseListener
-
-        if face.old:
-            return SseListener(relays.accept, guard=guard, limits=limits)
-        # What the server behind has is not known here; it will say so itself.
-        stateless = StatelessFace(lambda method: True, upstream.mirrors_of)
-        return HttpListener(
-            relays.accept,
-            lambda method: True,
-            guard=guard,
-            path=face.path,
-            stateless=stateless,
-            limits=limits,
+    make = target_maker(setup)
+    if metered:
+        make = setup.metered(make, _ONLY)
+    return SoleOffer(
+        Upstream(
+            make,
+            setup.log.reporter(),
+            setup.limits,
+            sharing=setup.sharing,
+            era=era_of(setup.options.era),
+            policy=policy_of(setup.options),
         )
-
-    def close() -> Awaitable[None]:
-        return children.hurried(relays.close())
-
-    return listen(options, face, make, close=close, limits=limits, forwarding=forwarding)
-
-
-def _sharing_of(options: argparse.Namespace, forwarding: Forwarding | None) -> Sharing:
-    from anywire.bridge.meeting.upstream import Sharing
-
-    if forwarding is None:
-        return Sharing.ALL if options.shared else Sharing.STATELESS
-    if options.shared:
-        raise ConfigError("--forward-header says who each client is, and --shared makes them one; give one")
-    return Sharing.NOBODY
-
-
-def _limits_of(options: argparse.Namespace) -> Limits:
-    usual = DEFAULT_LIMITS.child_sessions if options.command else DEFAULT_LIMITS.sessions
-    return DEFAULT_LIMITS.replace(
-        sessions=options.max_sessions or usual,
-        session_idle_seconds=options.idle or DEFAULT_LIMITS.session_idle_seconds,
     )
+
+
+def _several(setup: BridgeSetup) -> Offer:
+    from anywire.cli.fleet_offer import FleetOffer
+
+    return FleetOffer(setup)
+
+
+def _refuse_what_the_file_says(options: argparse.Namespace) -> None:
+    """Refuse what says which server there is, and how it is started or called: the file says that.
+
+    Raises `ConfigError`.
+    """
+    given = {
+        "a URL": options.target,
+        "a command behind '--'": options.command,
+        "--env": options.env,
+        "--inherit-env": options.inherit_env,
+        "--cwd": options.cwd,
+        "--header": options.header,
+        "--header-file": options.header_file,
+        "--era": options.era != "auto",
+        "--target-framing": options.target_framing != "newline",
+    }
+    for name, value in given.items():
+        if value:
+            raise ConfigError(f"--config names a file that says which servers there are; {name} does, too")
 
 
 def _refuse_session_options(options: argparse.Namespace) -> None:
@@ -227,9 +179,3 @@ def _refuse_session_options(options: argparse.Namespace) -> None:
     for name, value in given.items():
         if value:
             raise ConfigError(f"{name} is for a face over HTTP; over stdio there is one client")
-
-
-def _report(sentence: str) -> None:
-    from anywire.cli.failure import write_stderr
-
-    write_stderr(f"anywire: {sentence}\n".encode("utf-8", "backslashreplace"))

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from anywire.errors import ConfigError
+from anywire.wire.framing import Framing
 from anywire.wire.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -15,15 +16,16 @@ if TYPE_CHECKING:
     from anywire.bridge.endpoint import ControlName
     from anywire.cli.children import Children
     from anywire.transport.contract import Transport
+    from anywire.cli.bridge_setup import BridgeSetup
+    from anywire.config.entry import ServerEntry
     from anywire.transport.forwarding import Forwarding
     from anywire.transport.process import Command
+    from anywire.wire.limits import Limits
 
-__all__ = ("target_maker",)
+__all__ = ("entry_target", "target_maker")
 
 
-def target_maker(
-    options: argparse.Namespace, children: Children, forwarding: Forwarding | None
-) -> Callable[[], Transport]:
+def target_maker(setup: BridgeSetup) -> Callable[[], Transport]:
     """Return what makes a transport to the target that the options name, not started.
 
     Raises `ConfigError`.
@@ -31,31 +33,57 @@ def target_maker(
     from anywire.bridge.endpoint import is_url, read_control
     from anywire.transport.redact import show_word
 
+    options, children, on_stderr = setup.options, setup.children, setup.log.line
     named = options.target
     if (control := read_control(named or "")) is not None:
         if not options.command:
             raise ConfigError(f"{named} needs the program that has the server: {named} -- COMMAND …")
-        return _control(options, control, children)
+        return _control(options, control, children, on_stderr)
     if options.command and named is not None:
         shown = "the URL" if is_url(named) else repr(show_word(named))
         raise ConfigError(f"there are two targets, {shown} and the command behind '--'; give one")
     if options.command:
-        return _command(options, children)
+        return _command(options, children, on_stderr)
     if named is None or not is_url(named):
         raise ConfigError("say what to call: anywire bridge FACE (URL | -- COMMAND [ARGUMENT ...])")
-    return _url(options, named, forwarding)
+    from anywire.cli.headers import headers_of
+
+    return _url(named, headers_of(options), setup.forwarding, DEFAULT_LIMITS)
 
 
-def _command(options: argparse.Namespace, children: Children) -> Callable[[], Transport]:
+def entry_target(setup: BridgeSetup, entry: ServerEntry, limits: Limits) -> Callable[[], Transport]:
+    """Return what makes a transport to a server of a file, not started.  Raises `ConfigError`."""
+    if entry.url is not None:
+        url = f"sse+{entry.url}" if entry.wire == "sse" else entry.url
+        return _url(url, dict(entry.headers), setup.forwarding, limits)
+    from anywire.transport.process import Command
+    from anywire.transport.stdio_client import StdioClientTransport
+
+    def on_stderr(line: bytes) -> None:
+        setup.log.line(line, entry.name)
+
+    child = Command(entry.command, entry.env, entry.cwd)
+    framing = Framing.HEADERS if entry.wire == "stdio+headers" else Framing.NEWLINE
+    return lambda: setup.children.add(
+        StdioClientTransport(child, framing=framing, limits=limits, on_stderr=on_stderr)
+    )
+
+
+def _command(
+    options: argparse.Namespace, children: Children, on_stderr: Callable[[bytes], None]
+) -> Callable[[], Transport]:
     from anywire.bridge.endpoint import target_framing
     from anywire.transport.stdio_client import StdioClientTransport
 
     child, framing = _child_of(options), target_framing(options.target_framing)
-    return lambda: children.add(StdioClientTransport(child, framing=framing, on_stderr=_pass_on))
+    return lambda: children.add(StdioClientTransport(child, framing=framing, on_stderr=on_stderr))
 
 
 def _control(
-    options: argparse.Namespace, control: ControlName, children: Children
+    options: argparse.Namespace,
+    control: ControlName,
+    children: Children,
+    on_stderr: Callable[[bytes], None],
 ) -> Callable[[], Transport]:
     from anywire.transport.control.child import ChildChannel
     from anywire.transport.control.sole import control_target
@@ -63,22 +91,22 @@ def _control(
     child = _child_of(options)
 
     def make() -> Transport:
-        channel = ChildChannel(child, on_stderr=_pass_on)
+        channel = ChildChannel(child, on_stderr=on_stderr)
         children.add(channel)
         return control_target(control.server, channel)
 
     return make
 
 
-def _url(options: argparse.Namespace, url: str, forwarding: Forwarding | None) -> Callable[[], Transport]:
-    from anywire.cli.headers import headers_of
+def _url(
+    url: str, headers: dict[str, str], forwarding: Forwarding | None, limits: Limits
+) -> Callable[[], Transport]:
     from anywire.client.connect import http_transport
 
-    headers = headers_of(options)
-    http_transport(url, headers, None, DEFAULT_LIMITS)  # a wrong scheme is said now
+    http_transport(url, headers, None, limits)  # a wrong scheme is said now
     if forwarding is None:
-        return lambda: http_transport(url, headers, None, DEFAULT_LIMITS)
-    return lambda: http_transport(url, headers, forwarding.hook(), DEFAULT_LIMITS)
+        return lambda: http_transport(url, headers, None, limits)
+    return lambda: http_transport(url, headers, forwarding.hook(), limits)
 
 
 def _child_of(options: argparse.Namespace) -> Command:
@@ -87,10 +115,3 @@ def _child_of(options: argparse.Namespace) -> Command:
 
     environment = child_environment(options.env, os.environ)
     return Command(tuple(options.command), environment, options.cwd, options.inherit_env)
-
-
-def _pass_on(line: bytes) -> None:
-    """Write a line of the server's stderr on ours, as it came."""
-    from anywire.cli.failure import write_stderr
-
-    write_stderr(line + b"\n")

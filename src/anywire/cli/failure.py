@@ -13,6 +13,7 @@ __all__ = (
     "PIPE_CLOSED",
     "OutputFailed",
     "ToolFailed",
+    "document_of",
     "exit_code",
     "leave_closed_pipe",
     "needs_authorization",
@@ -25,6 +26,10 @@ PIPE_CLOSED: Final = 128 + 13
 
 # What each exit code is called in JSON.
 _NAMES: Final = ("done", "failed", "usage", "authorization", "unreachable", "peer_error")
+
+
+# How long the last words may take to be read; who reads nothing does not keep us.
+_LAST_SECONDS: Final = 1.0
 
 
 class OutputFailed(AnywireError):
@@ -60,15 +65,48 @@ def tell_failure(error: Exception, *, as_json: bool, hint: str = "") -> int:
 
     `hint` and the notes of the error tell what may help.
     """
+    from anywire.cli.stderr import Stderr
+
+    stderr = Stderr()
     code = exit_code(error)
-    hint = "; ".join([*getattr(error, "__notes__", ()), *([hint] if hint else [])])
-    text = str(error) if isinstance(error, AnywireError) else f"unexpected {type(error).__name__}: {error}"
     if as_json:
-        write_stderr(_document(error, code, text, hint))
+        # The peer's data may stand on several lines; between JSON's tokens a line break means nothing.
+        stderr.write(_encoded({"error": document_of(error, hint)[1]}) + b"\n")
     else:
-        helping = f" ({hint})" if hint else ""
-        write_stderr(f"anywire: {text}{helping}\n".encode("utf-8", "backslashreplace"))
+        helping = f" ({hint})" if (hint := _all_hints(error, hint)) else ""
+        stderr.write(f"anywire: {_sentence(error)}{helping}\n".encode("utf-8", "backslashreplace"))
+    stderr.finish(_LAST_SECONDS)
     return code
+
+
+def document_of(error: Exception, hint: str = "") -> tuple[int, dict[str, object]]:
+    """Return the exit code of a failure, and what is said of it in JSON."""
+    import msgspec
+
+    code = exit_code(error)
+    members: dict[str, object] = {"code": _NAMES[code], "exit": code, "message": _sentence(error)}
+    if hint := _all_hints(error, hint):
+        members["hint"] = hint
+    if isinstance(error, PeerError):
+        peer: dict[str, object] = {"code": error.code, "message": error.message}
+        if error.data is not None:
+            peer["data"] = msgspec.Raw(error.data)
+        members["peer"] = peer
+    return code, members
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, AnywireError) else f"unexpected {type(error).__name__}: {error}"
+
+
+def _all_hints(error: Exception, hint: str) -> str:
+    return "; ".join([*getattr(error, "__notes__", ()), *([hint] if hint else [])])
+
+
+def _encoded(value: object) -> bytes:
+    from anywire.wire.value import encode_value
+
+    return encode_value(value).translate(None, b"\r\n")
 
 
 def leave_closed_pipe() -> int:
@@ -92,20 +130,3 @@ def write_stderr(data: bytes) -> None:
         else:
             buffer.write(data)
         sys.stderr.flush()
-
-
-def _document(error: Exception, code: int, text: str, hint: str) -> bytes:
-    import msgspec
-
-    from anywire.wire.value import encode_value
-
-    members: dict[str, object] = {"code": _NAMES[code], "exit": code, "message": text}
-    if hint:
-        members["hint"] = hint
-    if isinstance(error, PeerError):
-        peer: dict[str, object] = {"code": error.code, "message": error.message}
-        if error.data is not None:
-            peer["data"] = msgspec.Raw(error.data)
-        members["peer"] = peer
-    # The peer's data may stand on several lines; between JSON's tokens a line break means nothing.
-    return encode_value({"error": members}).translate(None, b"\r\n") + b"\n"

@@ -61,7 +61,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return leave_closed_pipe()
     except Exception as error:  # noqa: BLE001 a user sees a sentence, never a traceback
-        return tell_failure(error, as_json="--json" in words, hint=_hint(words, command, error))
+        return _tell(error, words, _hint(words, command, error))
+
+
+def _tell(error: Exception, words: list[str], hint: str) -> int:
+    """Tell a failure as the words want it, which may be what is wrong; return the exit code."""
+    if any("--log-format" in word for word in words):
+        from anywire.cli.log import Log, wants_json_log
+
+        if wants_json_log(words):
+            return Log(as_json=True).tell_failure(error, hint)
+    return tell_failure(error, as_json="--json" in words, hint=hint)
 
 
 def _run(words: list[str], command: list[str] | None) -> int:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from anywire.cli.log import add_log_options, log_of
 from anywire.cli.parser import Commands, Parser
 from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
@@ -62,6 +63,7 @@ def add_parser(commands: Commands) -> Parser:
     )
     add_guard_options(parser)
     add_limit_options(parser)
+    add_log_options(parser)
     return parser
 
 
@@ -77,13 +79,16 @@ def run(options: argparse.Namespace) -> int:
             raise ConfigError("--path is for --http and --sse; stdio has none")
         refuse_guard_options(options)
         claim_stdio()
-        load_server(options.target).run()
+        server = load_server(options.target)
+        with log_of(options).listening():
+            server.run()
         return 0
     return _serve_http(options)
 
 
 def _serve_http(options: argparse.Namespace) -> int:
     from anywire.bridge.endpoint import HttpAddress
+    from anywire.bridge.metering.meters import Meters
     from anywire.cli.load import load_server
     from anywire.transport.asgi_host import split_address
 
@@ -91,11 +96,23 @@ def _serve_http(options: argparse.Namespace) -> int:
     host, port = split_address(options.http or options.sse)
     given = options.path if options.path is not None else "/sse" if options.sse else "/mcp"
     path = "/" + unquote(given).lstrip("/")
-    address = HttpAddress(host, port, path, old=options.sse is not None)
+    address, meters = HttpAddress(host, port, path, old=options.sse is not None), Meters()
 
     def make(guard: Guard, limits: Limits) -> HttpListener | SseListener:
         if address.old:
-            return server.sse_listener(guard, limits=limits)
-        return server.http_listener(guard, path=path, limits=limits)
+            old = server.sse_listener(guard, limits=limits)
+            meters.count_sessions = lambda: len(old)
+            return old
+        listener = server.http_listener(guard, path=path, limits=limits)
+        meters.count_sessions = lambda: len(listener.sessions)
+        return listener
 
-    return listen(options, address, make, close=server.close, limits=server.limits)
+    return listen(
+        options,
+        address,
+        make,
+        close=server.close,
+        log=log_of(options),
+        meters=meters,
+        limits=server.limits,
+    )

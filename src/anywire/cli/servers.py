@@ -142,13 +142,16 @@ class Servers:
 
     async def _leave(self, server: OfferedServer) -> None:
         """Let whoever uses a server that is not offered any more end, and end it."""
-        await self._place.take(server)
-        await self._fleet.drained(server.upstream)
-        await server.upstream.close()
+        try:
+            await self._place.take(server)
+            await self._fleet.drained(server.upstream)
+        finally:
+            await server.upstream.close()
 
     def _show(self, config: Config) -> None:
         """Let the meters and the log say what the file has that is not offered."""
         now, shown = self._meters.clock(), set(self._offered)
+        said: list[tuple[str | None, str]] = []
         for name in self._offered:
             self._meters.of(name).allow(now)
         for entry in config.entries:
@@ -158,19 +161,19 @@ class Servers:
         for name, reason in config.refused.items():
             self._meters.of(name).refuse(reason, now)
             shown.add(name)
-            self._say(name, f"it cannot be used: {reason}")
-        for remark in config.remarks:
-            if remark.severity is Severity.WARNING or remark.server is None:
-                self._say(remark.server, remark.sentence)
+            said.append((name, f"it cannot be used: {reason}"))
+        said += [
+            (remark.server, remark.sentence)
+            for remark in config.remarks
+            if remark.severity is Severity.WARNING or remark.server is None
+        ]
         for name in self._metered - shown:
             self._meters.drop(name)
         self._metered = shown
-
-    def _say(self, server: str | None, sentence: str) -> None:
-        """Say it, unless it was said before."""
-        if (server, sentence) not in self._said:
-            self._said.add((server, sentence))
-            self._log.tell(sentence, server=server)
+        for server, sentence in said:
+            if (server, sentence) not in self._said:
+                self._log.tell(sentence, server=server)
+        self._said = set(said)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import os
-from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
 
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from anywire.bridge.endpoint import HttpAddress
+    from anywire.bridge.metering.meters import Meters
+    from anywire.cli.log import Log
     from anywire.protocol.http.bearer import Bearer
     from anywire.protocol.http.guard import Guard
+    from anywire.transport.asgi import Receive, Scope, Send
+    from anywire.transport.asgi_site import Site
     from anywire.transport.forwarding import Forwarding
-    from anywire.transport.http_server import HttpListener
-    from anywire.transport.sse_server import SseListener
 
-__all__ = ("add_guard_options", "add_limit_options", "listen", "refuse_guard_options")
+__all__ = ("Served", "add_guard_options", "add_limit_options", "listen", "refuse_guard_options")
 
 # What may stand in the path of a URL as it is.
 _PLAIN = "/:@!$&'()*+,;=~"
@@ -117,21 +117,36 @@ def _byte_count(text: str) -> int:
     return int(text)
 
 
+class Served(Protocol):
+    """What answers at an address: a listener, or a `Site` of several."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, /) -> None:
+        """Answer one request."""
+        ...
+
+    async def close(self) -> None:
+        """End what lives in it."""
+        ...
+
+
 def listen(
     options: argparse.Namespace,
     address: HttpAddress,
-    make_listener: Callable[[Guard, Limits], HttpListener | SseListener],
+    make_listener: Callable[[Guard, Limits], Served],
     *,
     close: Callable[[], Awaitable[None]],
+    log: Log,
+    meters: Meters,
     limits: Limits = DEFAULT_LIMITS,
     forwarding: Forwarding | None = None,
 ) -> int:
     """Serve an HTTP address until a signal ends it; return the exit code.
 
-    `make_listener` makes what answers there; `close` is called at the end, after that has closed.
-    `forwarding` takes headers of the requests along.  Raises `ConfigError` for an address that must not be
-    offered as the options have it.
+    `make_listener` makes what answers there; `close` is called at the end, after that has closed.  What
+    `meters` say is shown beside it.  `forwarding` takes headers of the requests along.  Raises `ConfigError`
+    for an address that must not be offered as the options have it.
     """
+    from anywire.cli.observing import observed
     from anywire.transport.asgi_host import AsgiHost, bind
     from anywire.transport.run_process import run_process
 
@@ -142,50 +157,50 @@ def listen(
     async def serve() -> None:
         with bind(address.host, address.port) as opened:
             bound, port = opened.getsockname()[:2]
-            listener = make_listener(_guard(options, address.host, bound, bearer), limits)
+            guard = _guard(options, address.host, bound, bearer)
+            listener = make_listener(guard, limits)
 
             async def close_both() -> None:
+                meters.closing = True
                 await listener.close()
                 await close()
 
-            app = listener if forwarding is None else forwarding.taking(listener)
-            served = AsgiHost(app, close_both, limits)
-            _announce(address, bound, port, asks=bearer is not None)
+            discreet = bearer is None and _has_strangers(options, bound)
+            app = observed(_site_of(listener, address), meters, guard, discreet=discreet)
+            served = AsgiHost(app if forwarding is None else forwarding.taking(app), close_both, limits)
+            _announce(log, address, bound, port, asks=bearer is not None)
             await served.serve(opened)
 
-    with _telling_what_is_logged():
+    with log.listening():
         run_process(serve, limits)
     return 0
 
 
-def _announce(address: HttpAddress, bound: str, port: int, *, asks: bool) -> None:
+def _site_of(served: Served, address: HttpAddress) -> Site:
+    """Return a site with what is served at an address; a listener of HTTP+SSE answers below any path."""
+    from anywire.transport.asgi_site import Site
+
+    if isinstance(served, Site):
+        return served
+    return Site(rest=served) if address.old else Site({address.path: served})
+
+
+def _has_strangers(options: argparse.Namespace, bound: str) -> bool:
+    """Say whether not only people of this machine may come: over the network, or by a proxy with a name."""
+    from anywire.protocol.http.guard import is_loopback
+
+    return not is_loopback(bound) or bool(options.allow_host)
+
+
+def _announce(log: Log, address: HttpAddress, bound: str, port: int, *, asks: bool) -> None:
     """Say where clients are served, and that anybody is where that is so."""
     from urllib.parse import quote
 
-    from anywire.cli.failure import write_stderr
+    from anywire.bridge.report import Event
     from anywire.protocol.http.guard import is_loopback
 
     host = f"[{address.host}]" if ":" in address.host else address.host
-    said = f"anywire: listening on http://{host}:{port}{quote(address.path, safe=_PLAIN)}\n"
+    url = f"http://{host}:{port}{quote(address.path, safe=_PLAIN)}"
+    log.tell(Event(f"listening on {url}", "listening", {"url": url}), level="info")
     if not asks and not is_loopback(bound):
-        said += "anywire: this address can be reached from other machines, and nobody is asked who they are\n"
-    write_stderr(said.encode())
-
-
-@contextmanager
-def _telling_what_is_logged() -> Generator[None]:
-    log, handler = logging.getLogger("anywire"), _Log(logging.WARNING)
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-
-
-class _Log(logging.Handler):
-    """Tells on stderr what anywire logs, line by line and with its name."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        from anywire.cli.failure import write_stderr
-
-        write_stderr(f"anywire: {self.format(record)}\n".encode("utf-8", "backslashreplace"))
+        log.tell("this address can be reached from other machines, and nobody is asked who they are")

@@ -21,6 +21,7 @@ from anywire.wire.limits import Limits
 
 __all__ = (
     "DEPARTURE",
+    "NOT_STORED",
     "ClientGone",
     "Headers",
     "Intake",
@@ -45,6 +46,9 @@ Headers: TypeAlias = list[tuple[bytes, bytes]]
 #: What of ours may be among the extensions in a scope: it takes what is to be called when the client has
 #: gone, and returns what takes that back.  With `receive` alone it takes a task to hear of it.
 DEPARTURE: Final = "anywire.departure"
+
+#: Nobody may keep a copy of the answer.
+NOT_STORED: Final = (b"cache-control", b"no-store")
 
 _log = logging.getLogger("anywire.http")
 _JSON_HEADER = (b"content-type", JSON.encode())
@@ -167,9 +171,11 @@ class Wire:
             pass
         self._gone = True
 
-    async def reject(self, verdict: Reject) -> None:
+    async def reject(self, verdict: Reject, headers: Headers | None = None) -> None:
         """Answer with an error."""
-        headers = [(b"allow", verdict.allow.encode())] if verdict.allow else []
+        headers = list(headers or ())
+        if verdict.allow:
+            headers.append((b"allow", verdict.allow.encode()))
         if verdict.challenge is not None:
             headers.append((b"www-authenticate", verdict.challenge.encode()))
         await self.respond_json(encode(verdict.error), verdict.status, headers)
@@ -185,6 +191,17 @@ class Wire:
         """Answer with a JSON text."""
         head = [_JSON_HEADER, (b"content-length", b"%d" % len(body))]
         return self._send_whole(status, [*head, *headers] if headers else head, body)
+
+    def respond_with(
+        self, body: bytes, content_type: str, status: int, *, is_head: bool = False
+    ) -> Coroutine[Any, Any, None]:
+        """Answer with something that nobody may keep a copy of; `is_head`: without its body."""
+        headers = [
+            (b"content-type", content_type.encode("latin-1")),
+            (b"content-length", b"%d" % len(body)),
+            NOT_STORED,
+        ]
+        return self._send_whole(status, headers, b"" if is_head else body)
 
     async def _send_whole(self, status: int, headers: Headers, body: bytes) -> None:
         if self._gone:

@@ -175,13 +175,14 @@ class SseListener:
             session.end(None)
         await asyncio.sleep(0)  # whoever served them hears of it now
 
-    async def _reopen(self) -> None:
+    async def open(self) -> None:
+        """Take sessions, again if there was an end before."""
         self._open = True
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""
         if scope["type"] == "lifespan":
-            await follow_lifespan(receive, send, self._reopen, self.close)
+            await follow_lifespan(receive, send, self.open, self.close)
         elif scope["type"] == "http":
             wire = Wire(receive, send)
             try:

@@ -1,0 +1,66 @@
+"""What a process that serves HTTP shows of itself, beside what it serves: /health, /status, /metrics."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from anywire.bridge.metering.meters import Meters
+from anywire.bridge.metering.status import health_of, status_of
+from anywire.transport.asgi_page import Document, Page
+from anywire.transport.asgi_site import Site
+from anywire.wire.value import encode_value
+
+if TYPE_CHECKING:
+    from anywire.bridge.metering.exposition import Exposition
+    from anywire.protocol.http.guard import Guard
+
+__all__ = ("HEALTH", "METRICS", "PAGES", "STATUS", "observed")
+
+#: Whether the process serves; for anybody, without a token.
+HEALTH: Final = "/health"
+#: What it and its servers do; for who has the token, where there is one.
+STATUS: Final = "/status"
+#: The same as numbers, for Prometheus.
+METRICS: Final = "/metrics"
+PAGES: Final = (HEALTH, STATUS, METRICS)
+
+_PLAIN_TEXT: Final = "text/plain; charset=utf-8"
+_NOT_INSTALLED: Final = b"metrics need prometheus_client: install anywire[metrics]\n"
+
+
+def observed(site: Site, meters: Meters, guard: Guard, *, discreet: bool) -> Site:
+    """Put the three pages into a site and return it; a path that is taken stays what it is.
+
+    `discreet`: whoever reads them may be anybody, and is not told what the errors of servers say.
+    """
+    for place, page in _pages(meters, guard, discreet=discreet).items():
+        if place not in site:
+            site.put(place, page)
+    return site
+
+
+def _pages(meters: Meters, guard: Guard, *, discreet: bool) -> dict[str, Page]:
+    shown: list[Exposition] = []
+
+    def health(accept: str) -> Document:
+        return Document(encode_value(health_of(meters)), 503 if meters.closing else 200)
+
+    def status(accept: str) -> Document:
+        return Document(encode_value(status_of(meters, time.time(), plain=discreet)))
+
+    def metrics(accept: str) -> Document:
+        if not shown:
+            try:
+                from anywire.bridge.metering.exposition import Exposition
+            except ImportError:
+                return Document(_NOT_INSTALLED, 501, _PLAIN_TEXT)
+            shown.append(Exposition(meters))
+        body, content_type = shown[0].write(accept, time.time())
+        return Document(body, content_type=content_type)
+
+    return {
+        HEALTH: Page(health, guard, for_anybody=True),
+        STATUS: Page(status, guard),
+        METRICS: Page(metrics, guard),
+    }
