@@ -149,8 +149,8 @@ class Bridge:
         self.reports: list[str] = []
         self.forwarding = Forwarding(names)
         self.behind = behind
-        upstream = Upstream(self.target, self.reports.append, QUICK, sharing=Sharing.NOBODY)
-        self.face = HttpFace(upstream)
+        self.upstream = Upstream(self.target, self.reports.append, QUICK, sharing=Sharing.NOBODY)
+        self.face = HttpFace(self.upstream)
         listener = HttpListener(
             self.face.accept, lambda method: True, guard=Guard.for_bind("127.0.0.1"), limits=QUICK
         )
@@ -181,6 +181,7 @@ async def bridge(behind: Application, *names: str) -> AsyncGenerator[Bridge]:
         yield here
     finally:
         await within(here.face.close())
+        await within(here.upstream.close())
 
 
 async def test_each_request_takes_its_own_headers_along() -> None:
@@ -298,7 +299,8 @@ async def test_what_came_before_the_server_was_there_takes_its_own_headers_along
             URL, hook=forwarding.hook(), exchange=lambda: AsgiExchange(slow), limits=QUICK
         )
 
-    face = HttpFace(Upstream(target, lambda _: None, QUICK, sharing=Sharing.NOBODY))
+    upstream = Upstream(target, lambda _: None, QUICK, sharing=Sharing.NOBODY)
+    face = HttpFace(upstream)
     front = forwarding.taking(SseListener(face.accept, guard=guard, limits=QUICK))
     client = SseClientTransport(URL, hook=hook, exchange=lambda: AsgiExchange(front), limits=QUICK)
     await within(client.start())
@@ -308,6 +310,7 @@ async def test_what_came_before_the_server_was_there_takes_its_own_headers_along
         await arrived.wait()
     await within(client.close())
     await within(face.close())
+    await within(upstream.close())
 
     assert seen == [("GET", "first"), ("POST", "second")]
 

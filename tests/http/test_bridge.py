@@ -37,8 +37,8 @@ class Bridge:
     def __init__(self, make_target: Callable[[], Transport] | None, limits: Limits) -> None:
         self.limits = limits
         self.reports: list[str] = []
-        upstream = Upstream(make_target or self.child, self.reports.append, limits)
-        self.face = HttpFace(upstream)
+        self.upstream = Upstream(make_target or self.child, self.reports.append, limits)
+        self.face = HttpFace(self.upstream)
         self.listener = listener_of(self.face.accept, limits=limits, serves_all=True)
         self.url = ""
 
@@ -71,7 +71,7 @@ async def bridge(
         here.url = f"{origin}/mcp"
         yield here
     await until(lambda: not len(here.face), "all relays have ended")
-    await within(here.face.close())
+    await within(here.upstream.close())
 
 
 def alive(pid: int) -> bool:

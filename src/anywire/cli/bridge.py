@@ -39,7 +39,8 @@ def add_parser(commands: Commands) -> Parser:
         "bridge",
         prog="anywire bridge",
         help="offer one wire, call another",
-        usage="anywire bridge FACE [options] (URL | --config FILE | [control:NAME] -- COMMAND [ARGUMENT ...])",
+        usage="anywire bridge FACE [options] "
+        "(URL | --config FILE | [control:NAME] -- COMMAND [ARGUMENT ...])",
         description="Offer FACE and relay every message to the server at URL, or to COMMAND, and back. Over "
         "HTTP each session of a client gets a server of its own. A command gets a small environment (PATH, "
         "HOME, language); see --env.",
@@ -117,7 +118,9 @@ def run(options: argparse.Namespace) -> int:
     if options.config is not None:
         _refuse_what_the_file_says(options)
         if isinstance(face, HttpAddress) and face.old:
-            raise ConfigError("--config is offered over Streamable HTTP or stdio; old clients can have one server")
+            raise ConfigError(
+                "--config is offered over Streamable HTTP or stdio; old clients can have one server"
+            )
     setup = setup_of(options, forwarding_of(options, over_http=over_http))
     offer = _sole(setup, metered=over_http) if options.config is None else _several(setup)
     if isinstance(face, HttpAddress):
@@ -135,6 +138,8 @@ def _sole(setup: BridgeSetup, *, metered: bool) -> Offer:
     make = target_maker(setup)
     if metered:
         make = setup.metered(make, _ONLY)
+        # How many there are is known to the face, which is made later.
+        setup.meters.of(_ONLY).count_sessions = lambda: int(setup.meters.count_sessions())
     return SoleOffer(
         Upstream(
             make,

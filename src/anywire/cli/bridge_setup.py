@@ -38,7 +38,6 @@ class BridgeSetup(msgspec.Struct, frozen=True, eq=False):
         from anywire.bridge.metering.layer import MeterLayer
 
         meters, meter = self.meters, self.meters.of(server)
-        meter.count_sessions = lambda: meters.count_sessions()
         return lambda: MeterLayer(make(), meter, clock=meters.clock)
 
 

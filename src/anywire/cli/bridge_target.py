@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anywire.bridge.endpoint import ControlName
-    from anywire.cli.children import Children
-    from anywire.transport.contract import Transport
     from anywire.cli.bridge_setup import BridgeSetup
+    from anywire.cli.children import Children
     from anywire.config.entry import ServerEntry
+    from anywire.transport.contract import Transport
     from anywire.transport.forwarding import Forwarding
     from anywire.transport.process import Command
     from anywire.wire.limits import Limits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 from anywire.bridge.fleet.fleet import Fleet
 from anywire.bridge.http_face import HttpFace

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-__all__ = ("Look", "WATCH_SECONDS", "look_at", "watch_file")
+__all__ = ("WATCH_SECONDS", "Look", "look_at", "watch_file")
 
 #: How often a file is looked at, in seconds: a call of the system, far less than a person waits.
 WATCH_SECONDS: Final = 1.0
