@@ -19,7 +19,7 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="offer these tools only, such as --allow 'get_*', or prompt:NAME, resource:URI",
+        help="offer these only, such as --allow 'get_*' or prompt:NAME or resource:URI",
     )
     parser.add_argument(
         "--deny",
