@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any, Final, Literal
 
+import msgspec
 import pytest
 
 from anywire import Client, PeerError, Server, connect
+from anywire.bridge.http_face import HttpFace
 from anywire.bridge.meeting.upstream import Sharing, Upstream
 from anywire.bridge.policy.policy import Policy
 from anywire.client.event import ResourceUpdated
 from anywire.protocol.types.completion import PromptReference
 from anywire.transport.contract import Transport
 from anywire.transport.http_client import HttpClientTransport
+from anywire.transport.http_server import HttpListener
 from anywire.transport.memory import memory_pair
 from anywire.wire.limits import DEFAULT_LIMITS
 from tests.http.in_process import AsgiExchange
@@ -171,3 +175,42 @@ async def test_of_a_hidden_tool_not_even_its_headers_are_known(hidden: bool) -> 
 
 async def _region(arguments: dict[str, str]) -> str:
     return arguments["region"]
+
+
+async def test_a_batch_over_http_is_answered_whole() -> None:
+    """What is hidden in it, and what is not (2025-03-26)."""
+    async with behind(library("legacy"), Policy(deny=DENIED), shared=False, reports=[]) as upstream:
+        face = HttpFace(upstream)
+        listener = HttpListener(face.accept, lambda method: True, path="/mcp", limits=LIMITS)
+        exchange = AsgiExchange(listener)
+        revision = "2025-03-26"
+        hello = {"protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+        session, _ = await _post(exchange, "", question(1, "initialize", hello))
+        await _post(exchange, session, {"jsonrpc": "2.0", "method": "notifications/initialized"})
+        batch = [
+            question(2, "tools/call", {"name": "delete_note", "arguments": {"name": "x"}}),
+            question(3, "tools/list", {}),
+            question(4, "tools/call", {"name": "get_note", "arguments": {"name": "x"}}),
+        ]
+        _, answer = await _post(exchange, session, batch)
+        await listener.close()
+        await face.close()
+    assert sorted(re.findall(rb'"id":(\d)', answer)) == [b"2", b"3", b"4"]
+    assert b'"message":"Unknown tool: delete_note"' in answer
+    assert b'"name":"delete_note"' not in answer
+    assert exchange.failures == []
+
+
+def question(id: int, method: str, params: object) -> dict[str, Any]:
+    """A request."""
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+async def _post(exchange: AsgiExchange, session: str, body: object) -> tuple[str, bytes]:
+    """POST something in a session, if there is one; return the session, and the answer."""
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    known = {"mcp-session-id": session} if session else {}
+    async with exchange.open(
+        "POST", "http://127.0.0.1/mcp", headers | known, msgspec.json.encode(body)
+    ) as call:
+        return call.headers.get("mcp-session-id", session), await call.read_all()
