@@ -347,6 +347,20 @@ async def test_the_reply_waits_for_a_client_that_lost_its_stream() -> None:
         assert here.tools.runs["step_then_hold"] == 1
 
 
+async def test_a_stream_that_is_complete_is_the_same_however_often_it_is_taken_up() -> None:
+    """Each event once, under the id that it has."""
+    async with place() as here:
+        async with here.caller.begin("POST", call(1, "steps", {"count": 3}, token="t")) as post:
+            await post.head()
+            first, *rest = [await post.message() for _ in range(3)]
+            await post.messages()
+        for _ in range(3):
+            async with here.caller.listen(Last_Event_ID=first.id) as stream:
+                again = [await stream.message() for _ in range(2)]
+                assert [each.id for each in again] == [each.id for each in rest]
+                assert len(await stream.messages()) == 1
+
+
 async def test_the_reply_comes_to_a_stream_that_was_resumed_before_it() -> None:
     """The handler still runs when the client comes back."""
     async with place() as here:

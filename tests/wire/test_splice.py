@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anywire.wire.scan import scan_object, syntax_error
-from anywire.wire.splice import drop_members, get_member, set_member, with_progress_token
+from anywire.wire.splice import drop_members, get_items, get_member, set_member, with_progress_token
 from tests.wire.strategies import json_texts, member_names, odd_string_pieces, strings, thorough, white_space
 
 PARAMS = b'{"big":12345678901234567890123,"small": 1.0e-5,"text":"\\u00e9\\/","z":1,"a":[ ]}'
@@ -49,6 +49,18 @@ def test_a_member_is_given_as_its_bytes(name: str, value: bytes | None) -> None:
 @pytest.mark.parametrize("data", [b"[]", b"null", b'"a"', b"", b"nope"])
 def test_what_is_no_object_has_no_member(data: bytes) -> None:
     assert get_member(data, "a") is None
+
+
+@given(st.lists(st.tuples(white_space, json_texts(odd_string_pieces), white_space), max_size=4))
+def test_the_items_of_an_array_are_given_as_their_bytes(items: list[tuple[str, str, str]]) -> None:
+    """However they are spelled, half of a surrogate pair included."""
+    array = "[ " + ",".join(f"{before}{item}{after}" for before, item, after in items) + "]"
+    assert get_items(array.encode()) == [item.encode() for _, item, _ in items]
+
+
+@pytest.mark.parametrize("data", [b"{}", b"null", b'"[1]"', b""])
+def test_what_is_no_array_has_no_items(data: bytes) -> None:
+    assert get_items(data) is None
 
 
 def test_a_member_is_replaced_in_its_place() -> None:

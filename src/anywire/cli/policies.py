@@ -19,16 +19,14 @@ def add_policy_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="offer only tools of such names, such as --allow 'get_*', or prompts (prompt:*) or resources "
-        "(resource:file:///docs/*); may be repeated",
+        help="offer these only, such as --allow 'get_*' or prompt:NAME or resource:URI",
     )
     parser.add_argument(
         "--deny",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="offer no tools, prompts or resources of such names, such as --deny 'delete_*', whatever is "
-        "allowed; may be repeated",
+        help="offer none of these, whatever is allowed, such as --deny 'delete_*'",
     )
 
 

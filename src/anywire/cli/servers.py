@@ -144,7 +144,7 @@ class Servers:
         """Let whoever uses a server that is not offered any more end, and end it."""
         try:
             await self._place.take(server)
-            await self._fleet.drained(server.upstream)
+            await self._fleet.drained([server.upstream])
         finally:
             await server.upstream.close()
 

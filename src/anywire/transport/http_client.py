@@ -124,8 +124,11 @@ class HttpClientTransport:
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send; what wants no reply has arrived when this returns."""
         task = self.begin(message, self._report)
-        if not isinstance(message, Request | Batch):
-            await asyncio.shield(task)
+        if isinstance(message, Request | Batch):
+            return
+        await asyncio.wait([task])
+        if not task.cancelled():  # as the request is that hangs up, or what waited when the end came
+            task.result()
 
     def begin(self, message: Message | Batch, failed: _Failed) -> asyncio.Task[None]:
         """Send in a task that ends when everything that the server answers has been received.

@@ -204,6 +204,7 @@ class HttpServerTransport:
         stream = self._posts.get(name)
         if stream is None and missed is not None:
             stream = OutgoingStream(self._limits, name=name)
+            stream.start_id = last_event_id  # its events are in the log
             stream.end()
         elif stream is not None and not stream.start_id:
             return None  # invented: no event of it was ever sent

@@ -28,23 +28,25 @@ def spellings(uri: str) -> frozenset[str] | None:
     """Return a URI as it is and its plain forms; None for one that is too long, or encoded too often."""
     if len(uri) > _LONGEST:
         return None
-    found = {uri, _plain(uri)}
+    found = {uri, *_plain(uri)}
     for _ in range(_MOST_DECODINGS):
         decoded = unquote(uri)
         if decoded == uri:
             return frozenset(found)
         uri = decoded
-        found |= {uri, _plain(uri)}
+        found |= {uri, *_plain(uri)}
     return None
 
 
-def _plain(uri: str) -> str:
+def _plain(uri: str) -> tuple[str, str]:
+    """Return a URI without detours, and the same where its authority is the first part of the path."""
     parts = _PARTS.fullmatch(uri.strip(_ENDS).translate(_LEFT_OUT).replace("\\", "/"))
     assert parts is not None, "every text has these parts"
     scheme, authority, path, rest = (part or "" for part in parts.groups())
     if scheme.lower() == "file:" and authority.lower() in ("", "//localhost"):
         authority = "//"
-    return f"{scheme}{authority}{_straight(path)}{rest}"
+    whole = _straight(authority.removeprefix("//") + path)
+    return f"{scheme}{authority}{_straight(path)}{rest}", f"{scheme}{authority[:2]}{whole}{rest}"
 
 
 def _straight(path: str) -> str:
