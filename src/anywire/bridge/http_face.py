@@ -6,9 +6,11 @@ The clients may be anybody who reaches the address: they are not told what runs 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from anywire.bridge.meeting.upstream import Upstream
 from anywire.bridge.relay import Relay
+from anywire.bridge.report import with_fields
 from anywire.errors import AnywireError
 from anywire.transport.contract import Transport
 from anywire.transport.http_call import HttpCallTransport
@@ -26,6 +28,7 @@ class HttpFace:
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
         self._relays: set[asyncio.Task[None]] = set()
+        self._sessions = 0
 
     def __len__(self) -> int:
         return len(self._relays)
@@ -39,20 +42,27 @@ class HttpFace:
     async def _relay(self, transport: Transport) -> None:
         alone = isinstance(transport, HttpCallTransport)
         make_target = self._upstream.shared_target if alone else self._upstream.target
+        report = self._upstream.report if alone else self._report_of_session()
         try:
             # A client whose initialize was refused comes back without this session's id.
             ends_refused = isinstance(transport, HttpServerTransport)
             relay = Relay(
                 transport,
                 make_target,
-                self._upstream.report,
+                report,
                 self._upstream.limits,
                 discreet=True,
                 ends_refused=ends_refused,
             )
             await relay.run()
         except AnywireError as error:
-            self._upstream.report(str(error))
+            report(str(error))
+
+    def _report_of_session(self) -> Callable[[str], None]:
+        """Return what reports of a session: by a number, as its id lets in whoever knows it."""
+        self._sessions += 1
+        number = self._sessions
+        return lambda sentence: self._upstream.report(with_fields(sentence, session=number))
 
     async def close(self) -> None:
         """End all relays; the servers are their owner's."""

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from anywire.errors import AnywireError, TransportClosed
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.outbox import Outbox
@@ -58,6 +60,7 @@ class StreamTransport:
         self._room.set()
         self._holds: set[str] = set()
         self._backlog: list[bytes | Fault] = []
+        self._number = 0  # of the line or message that was handed on last
         # How many messages are handed on before handlers get a turn, None: all of a chunk.  The
         # serving end takes turns, so that answers which nobody reads stop the requests behind them.
         self._turn: int | None = None
@@ -130,18 +133,20 @@ class StreamTransport:
 
     def _hand_on(self, frames: list[bytes | Fault]) -> list[bytes | Fault]:
         """Hand messages on; return those that have to wait for the next turn."""
-        outbox, callbacks = self._outbox, self.callbacks
+        outbox = self._outbox
         assert outbox is not None, "bytes came in before start()"
         rest: list[bytes | Fault] = []
         outbox.hold()
-        for index, frame in enumerate(frames):
+        first = self._number + 1
+        for number, frame in enumerate(frames, first):
             if self._on_close_fired:
                 break  # a callback closed the wire
-            if self._turn is not None and (index == self._turn or self._is_held()):
-                rest = frames[index:]
+            if self._turn is not None and (number - first == self._turn or self._is_held()):
+                rest = frames[number - first :]
                 break
+            self._number = number
             if isinstance(frame, Fault):
-                call_back(callbacks.on_error, frame)
+                self._tell_fault(frame)
             else:
                 self.take_frame(frame)
         outbox.release()
@@ -151,9 +156,12 @@ class StreamTransport:
         """Hand on what a frame holds: a message, for all wires but those that wrap theirs."""
         message = decode(frame, self._limits)
         if isinstance(message, Fault):
-            call_back(self.callbacks.on_error, message)
+            self._tell_fault(message)
         else:
             call_back(self.callbacks.on_message, message)
+
+    def _tell_fault(self, fault: Fault) -> None:
+        call_back(self.callbacks.on_error, replace(fault, number=self._number))
 
     def _is_held(self) -> bool:
         """Whether reading is held for a reason other than that messages wait to be handed on."""

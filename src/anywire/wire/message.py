@@ -198,7 +198,8 @@ class Fault(msgspec.Struct, frozen=True):
     endpoints could answer each other for ever.  `data` holds the offending bytes, at most the first
     `Limits.excerpt_bytes` of them; `size` counts all of them, 0 while more are to come.  `position`
     is the offset in bytes of the trouble: within the message where one message is wrong, within the
-    stream where the framing is; -1 where it is not known.
+    stream where the framing is; -1 where it is not known.  `number` is its place in a stream, the first
+    line or message that is not blank being 1; 0 where that is not known.
     """
 
     kind: FaultKind
@@ -208,6 +209,7 @@ class Fault(msgspec.Struct, frozen=True):
     data: bytes = b""
     size: int = 0
     position: int = -1
+    number: int = 0
 
     @property
     def code(self) -> int:

@@ -64,7 +64,8 @@ _TOOL_CALL: Final = "tools/call"
 _MOST_KINDS: Final = 40
 #: So much of either end of a result is looked at; servers write the member first or last.
 _LOOKED_AT: Final = 1024
-_IS_ERROR: Final = re.compile(rb'"isError"\s*:\s*true')
+_MEMBER: Final = b'"isError"'
+_IS_TRUE: Final = re.compile(rb'"isError"\s*:\s*true')
 _KNOWN: Final = frozenset(name for name, method in METHODS.items() if not method.notification)
 
 
@@ -77,16 +78,20 @@ def error_kind(method: str, reply: Response | ErrorResponse) -> str | None:
     """Say what went wrong according to a reply: a JSON-RPC code, or that the tool failed; None: nothing."""
     if isinstance(reply, ErrorResponse):
         return str(int(reply.detail().code))
-    if method != _TOOL_CALL or not _may_be_tool_error(reply.result):
-        return None
-    # The words may stand elsewhere in it, such as in a structured result.
-    return TOOL_KIND if get_member(reply.result, "isError") == b"true" else None
+    return TOOL_KIND if method == _TOOL_CALL and _is_tool_error(reply.result) else None
 
 
-def _may_be_tool_error(result: bytes) -> bool:
-    if len(result) <= 2 * _LOOKED_AT:
-        return b'"isError"' in result and _IS_ERROR.search(result) is not None
-    return any(_IS_ERROR.search(end) for end in (result[:_LOOKED_AT], result[-_LOOKED_AT:]))
+def _is_tool_error(result: bytes) -> bool:
+    """Look at both ends of a result, without decoding it unless what is there has two meanings."""
+    size = len(result)
+    last = result.rfind(_MEMBER, max(0, size - _LOOKED_AT))
+    found = None if last < 0 else _IS_TRUE.match(result, last)
+    if last < 0 and size > _LOOKED_AT and (first := result.find(_MEMBER, 0, _LOOKED_AT)) >= 0:
+        found = _IS_TRUE.match(result, first)
+    if found is None:
+        return False
+    # As the very first or last member it is one of the result itself, and not of something in it.
+    return found.start() == 1 or found.end() == size - 1 or get_member(result, "isError") == b"true"
 
 
 class Calls:
