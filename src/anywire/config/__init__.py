@@ -1,1 +1,1 @@
-"""What a file of servers says: text in, data out, for the files that editors and agents keep their servers in."""
+"""What a file of servers says: text in, data out, for the files in which editors and agents keep theirs."""

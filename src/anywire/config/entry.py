@@ -49,6 +49,8 @@ class ServerEntry(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     era: Era = "auto"
+    #: What is run or called, for people: without secrets, and what comes from the environment by its name.
+    shown: str = ""
 
 
 class Severity(Enum):
