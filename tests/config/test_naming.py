@@ -14,7 +14,9 @@ USABLE = re.compile(r"(?!.*__)[A-Za-z0-9_-]*(?<!_)")
 AWKWARD = st.text(st.sampled_from("ax2_-. é0f"), max_size=12) | st.text(max_size=8)
 
 
-@pytest.mark.parametrize("name", ["notes", "my-notes", "my_notes", "Notes2", "_x", "my-xcode", "a-x", "win-x86"])
+@pytest.mark.parametrize(
+    "name", ["notes", "my-notes", "my_notes", "Notes2", "_x", "my-xcode", "a-x", "win-x86"]
+)
 def test_a_usable_name_stays(name: str) -> None:
     """Nearly all are."""
     assert usable_name(name) == name

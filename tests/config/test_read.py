@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 
 import pytest
 
@@ -37,7 +36,7 @@ SECRET = "hunter2-very-secret"
         ({"url": "https://x.example/", "transport": "websocket"}, "transport is none that is known"),
         ({"url": "https://x.example/", "transport": {"type": "sse"}}, "transport is not a text"),
         ({"url": f"ftp://x.example/?k={SECRET}"}, "'ftp://x.example/?***' is no http:// or https:// URL"),
-        ({"url": f"https://:99999/{SECRET}x"}, "is no http:// or https:// URL"),
+        ({"url": f"https://me:{SECRET}@:99999/"}, "is no http:// or https:// URL"),
         ({"url": "https://x.example/", "headers": {"A b": SECRET}}, "headers has a name"),
         ({"url": "https://x.example/", "headers": {"A": f"{SECRET}\r\nB: c"}}, "A in headers has a control"),
         ({"url": "https://x.example/", "headers": {"A": "b", "a": "c"}}, "a is given twice as a header"),
@@ -115,7 +114,6 @@ def test_a_number_without_end_is_no_time() -> None:
     config = read_config('{"mcpServers": {"it": {"command": "a", "timeout": 1e999}}}', "x.json", {})
 
     assert config.refused == {"it": "timeout is no time to wait; write more than 0"}
-    assert math.isinf(float("1e999"))
 
 
 @pytest.mark.parametrize(
@@ -135,6 +133,13 @@ def test_filters_of_tools(members: dict[str, object], allow: tuple[str, ...], de
     found = entry(read_one({"command": "a", **members}))
 
     assert (found.allow, found.deny) == (allow, deny)
+
+
+def test_a_server_that_is_disabled_needs_no_variables() -> None:
+    """Its URL may be one."""
+    members = {"url": "${ANYWHERE}/mcp", "headers": {"A": "${T}"}, "disabled": True}
+
+    assert entry(read_one(members)).url == "${ANYWHERE}/mcp"
 
 
 def test_null_is_as_good_as_absent() -> None:
@@ -229,7 +234,8 @@ def test_a_server_without_a_name_is_refused() -> None:
         ("{}", "x.json", "x.json has no servers: neither mcpServers"),
         ('{"mcpServers": []}', "x.json", "x.json has no servers"),
         ("a = 1", "x.toml", "x.toml has no servers"),
-        ("[mcp_servers.a]\ncommand = 'x\n", "x.toml", "x.toml, line 2, column"),
+        ("[mcp_servers.a]\ncommand = 'x\n", "x.toml", "x.toml, at its end: it is no TOML: expected"),
+        ("[mcp_servers.a]\ncommand = x\n", "x.toml", "x.toml, line 2, column 11: it is no TOML"),
         ("a = [" + "[" * 5000, "x.toml", "x.toml: it is no TOML"),
         ('{"a": 1,\n "b" 2}', "x.json", "x.json, line 2, column 6: a colon between a name and its value"),
         (b'{"mcpServers": {"\xff": {}}}', "x.json", "x.json, line 1: byte 17 is no UTF-8"),

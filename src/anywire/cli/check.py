@@ -27,7 +27,7 @@ Exit code 0: nothing is wrong (remarks do not count); 1: a server cannot be used
 read."""
 
 _EPILOG = """examples:
-  anywire check
+  anywire check --config .mcp.json
   anywire check --config ~/.cursor/mcp.json
   anywire check --config servers.json --json | jq '.servers[].name'
 """

@@ -88,11 +88,14 @@ def add_command(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Add the server that the options describe; return the exit code."""
+    from msgspec.structs import replace
+
     from anywire.cli.failure import write_stderr
     from anywire.cli.output import Output
     from anywire.config.dialect import MCP_SERVERS
     from anywire.config.draft import read_draft
     from anywire.config.editable import EditableFile
+    from anywire.config.expansion import Surroundings, expand
     from anywire.config.writing import literal_secrets, written_members
 
     name: str = options.name
@@ -100,6 +103,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("NAME is no name for a server; write one of letters, digits, - and _")
     draft = read_draft(_members(options), MCP_SERVERS)
     path = file_of(options.config)
+    # What no variable can change is wrong already now.
+    expand(name, replace(draft, disabled=True), Surroundings({}, Path.cwd()))
     file = EditableFile.open(path)
     if name in file.names:
         raise ConfigError(f"{path} has a server {name!r} already; 'anywire config remove' takes it out")

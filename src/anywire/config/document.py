@@ -111,6 +111,8 @@ def _read_toml(text: str, where: str) -> dict[str, object]:
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         # What tomllib says of a key repeats it; a value is never repeated.
         found = _TOML_PLACE.fullmatch(str(error))
-        place = f", line {found[2]}, column {found[3]}" if found is not None and found[2] else ""
+        place = ""
+        if found is not None:
+            place = f", line {found[2]}, column {found[3]}" if found[2] else ", at its end"
         what = found[1] if found is not None else "it nests too deeply or has a number that is none"
         raise ConfigError(f"{where}{place}: it is no TOML: {what[:1].lower()}{what[1:]}") from None

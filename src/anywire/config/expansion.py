@@ -93,7 +93,7 @@ def expand(written_name: str, draft: Draft, surroundings: Surroundings) -> Serve
         name=usable_name(written_name),
         written_name=written_name,
         command=command,
-        url=None if url is None else _checked_url(url.removeprefix("sse+"), shown_url),
+        url=None if url is None else filling.checked_url(url, shown_url),
         wire=_wire(draft),
         env=filling.env(draft),
         cwd=None if draft.cwd is None else str(filling.path(draft.cwd, "cwd")),
@@ -123,6 +123,18 @@ class _Filling:
         if "\0" in text or _SURROGATE.search(text):
             raise ConfigError(f"{member} has a character that no program can be given")
         return text
+
+    def checked_url(self, url: str, shown: str) -> str:
+        """Return a URL as it is called, whichever way it says that it is one of old."""
+        url = url.removeprefix("sse+")
+        try:
+            parts = urlsplit(url)
+            good = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            good = False
+        if not good and not (self._lenient and "${" in url):
+            raise ConfigError(f"{show_url(shown)!r} is no http:// or https:// URL")
+        return url
 
     def path(self, template: Template, member: str) -> Path:
         return self._surroundings.folder / _at_home(self.text(template, member), self._surroundings)
@@ -171,17 +183,6 @@ def _wire(draft: Draft) -> Wire:
     if draft.url is not None and str(draft.url[0]).startswith("sse+"):
         return "sse"
     return draft.transport
-
-
-def _checked_url(url: str, shown: str) -> str:
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
-        raise ConfigError(f"{show_url(shown)!r} is no http:// or https:// URL")
-    return url
 
 
 def _at_home(path: str, surroundings: Surroundings) -> str:

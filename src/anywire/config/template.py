@@ -19,7 +19,8 @@ __all__ = ("Kind", "Syntax", "Template", "Variable", "fill", "literal_of", "read
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FOREIGN: Final = re.compile(r"(command|config|file|secret):")
 _BRACES: Final = re.compile(r"\{(env|file):([^{}]*)\}")
-# Longer is no variable; what opens a brace and never closes it is looked through no further.
+_BRACE: Final = re.compile(r"[{}]")
+# What is longer between its braces is no variable.
 _LONGEST: Final = 4096
 
 
@@ -80,9 +81,10 @@ def read_template(text: str, syntax: Syntax) -> Template:
         return (text,) if text else ()
     parts: list[str | Variable] = []
     done, position = 0, text.find("${")
+    closed = _closing_braces(text) if position >= 0 else {}
     while position >= 0:
-        end = _closing(text, position)
-        variable = None if end < 0 else _variable(text[position + 2 : end])
+        end = closed.get(position + 1, -1)
+        variable = _variable(text[position + 2 : end]) if 0 < end - position < _LONGEST else None
         if variable is not None:
             parts += [text[done:position], variable]
             done = end + 1
@@ -131,17 +133,16 @@ def _written(variable: Variable, syntax: Syntax) -> str:
     return f"${{{variable.name}}}" if plain else f"${{{variable.name}:-{variable.default}}}"
 
 
-def _closing(text: str, start: int) -> int:
-    """Return where the brace is closed that opens behind the `$` at `start`, -1 where it is not."""
-    depth = 0
-    for position in range(start + 1, min(len(text), start + _LONGEST)):
-        if text[position] == "{":
-            depth += 1
-        elif text[position] == "}":
-            depth -= 1
-            if depth == 0:
-                return position
-    return -1
+def _closing_braces(text: str) -> dict[int, int]:
+    """Return where each brace that opens is closed."""
+    opened: list[int] = []
+    closed: dict[int, int] = {}
+    for found in _BRACE.finditer(text):
+        if found[0] == "{":
+            opened.append(found.start())
+        elif opened:
+            closed[opened.pop()] = found.start()
+    return closed
 
 
 def _variable(inside: str) -> Variable | None:
