@@ -76,6 +76,8 @@ def command() -> str:
     written = [f"`anywire`: {parser.description}", *notes]
     for name, summary, each in subcommands(parser):
         written += subcommand(name, each, summary)
+        for inner, its_summary, its_parser in subcommands(each):
+            written += subcommand(f"{name} {inner}", its_parser, its_summary)
     if parser.epilog:
         shown = inspect.cleandoc(parser.epilog.partition("examples:")[2] or parser.epilog)
         written += ["## Examples", f"```text\n{shown}\n```"]
@@ -99,7 +101,8 @@ def subcommand(name: str, parser: argparse.ArgumentParser, summary: str) -> Iter
     rows = [
         (f"`{spelling(action)}`", sentence(action.help or ""))
         for action in parser._actions
-        if action.help != argparse.SUPPRESS and not isinstance(action, argparse._HelpAction)
+        if action.help != argparse.SUPPRESS
+        and not isinstance(action, argparse._HelpAction | argparse._SubParsersAction)
     ]
     if rows:
         yield table(("argument", "meaning"), rows)

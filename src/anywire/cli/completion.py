@@ -11,7 +11,7 @@ from anywire.errors import ConfigError
 __all__ = ("add_parser", "run")
 
 _SHELLS = ("bash", "zsh", "fish")
-_FILES = {"input": "FILE", "cwd": "DIRECTORY", "root": "FILE", "header_file": "FILE"}
+_FILES = {"input": "FILE", "cwd": "DIRECTORY", "root": "FILE", "header_file": "FILE", "config": "FILE"}
 
 _EPILOG = """examples:
   eval "$(anywire completion bash)"                    in ~/.bashrc
@@ -50,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
         ) from None
     parser, subparsers = whole_parser()
     choices = _choices()
-    for each in subparsers:
+    every = [one for each in subparsers for one in (each, *each.commands.values())]
+    for each in every:
         for action in each.actions:
             action.choices = choices.get(action.dest)
             if action.dest in _FILES:
@@ -63,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
 def _choices() -> dict[str, tuple[str, ...]]:
     """Return the words that an argument takes; the parser itself knows better sentences for others."""
     from anywire.bridge.endpoint import FACES
+    from anywire.config.places import EDITORS
     from anywire.doctor.check import CHECKS
     from anywire.doctor.http_check import HTTP_CHECKS
     from anywire.protocol.types.logging import LogLevel
@@ -70,6 +72,7 @@ def _choices() -> dict[str, tuple[str, ...]]:
 
     framings = tuple(framing.value for framing in Framing)
     return {
+        "editors": EDITORS,
         "face": tuple(FACES),
         "framing": ("auto", *framings),
         "ignore": tuple({**CHECKS, **HTTP_CHECKS}),

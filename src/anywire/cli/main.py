@@ -35,6 +35,8 @@ COMMANDS = (
     "doctor",
     "bridge",
     "serve",
+    "check",
+    "config",
     "completion",
 )
 
@@ -48,6 +50,7 @@ _EPILOG = """examples:
   anywire doctor -- python server.py                   what is wrong with a server
   anywire bridge stdio+headers -- npx -y some-server   a Content-Length host, a newline server
   anywire serve my_package.my_module:server            run a Server on stdio
+  anywire config add notes -- npx -y some-server       add to a file of servers
 """
 
 

@@ -19,18 +19,40 @@ class Parser(argparse.ArgumentParser):
         settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         # An abbreviation that is right today is ambiguous when the next option comes.
         super().__init__(allow_abbrev=False, **settings)  # pyright: ignore[reportArgumentType] whatever argparse takes
+        #: The commands of its own that a subcommand has, by their names.
+        self.commands: dict[str, Parser] = {}
+        self._choosing: Commands | None = None
 
     @property
     def actions(self) -> list[argparse.Action]:
-        """Every argument and option."""
-        return list(self._actions)
+        """Every argument and option; commands of its own are none."""
+        return [action for action in self._actions if action.nargs != argparse.PARSER]
+
+    def add_command(self, name: str, *, help: str, usage: str, description: str, epilog: str) -> Parser:
+        """Make the parser of a command of its own: `anywire SUBCOMMAND NAME …`."""
+        if self._choosing is None:
+            self._choosing = self.add_subparsers(dest="action", metavar="ACTION", parser_class=Parser)
+        self.commands[name] = self._choosing.add_parser(
+            name,
+            prog=f"{self.prog} {name}",
+            help=help,
+            usage=usage,
+            description=description,
+            epilog=epilog,
+        )
+        return self.commands[name]
 
     def error(self, message: str) -> NoReturn:
         """Refuse the words that were typed."""
         raise ConfigError(f"{message} (see '{self.prog} --help')")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
-        """Read the words behind the subcommand.  Raises `ConfigError`."""
+        """Read the words behind the subcommand.  Raises `ConfigError`.
+
+        Of one with commands of its own, `action` says which.
+        """
+        if self.commands:
+            return self._read_command(words)
         self._refuse_unknown_options(words)
         options, left = self.parse_known_intermixed_args(list(words))
         if left and (any(word.startswith("--header") for word in words) or any(map(_may_be_secret, left))):
@@ -39,6 +61,19 @@ class Parser(argparse.ArgumentParser):
         if left:
             plain = " ".join(show_words(left))
             self.error(f"{plain!r} is too much; a command to run stands after '--': {self.prog} -- COMMAND …")
+        return options
+
+    def _read_command(self, words: Sequence[str]) -> argparse.Namespace:
+        name = words[0] if words else ""
+        if name not in self.commands:
+            if name in ("-h", "--help"):
+                self.parse_args(words[:1])  # ends here
+            known = "|".join(self.commands)
+            if not name or name.startswith("-"):
+                self.error(f"say what to do: {self.prog} {known} …")
+            self.error(f"there is no {self.prog} {show_words([name])[0]}{nearest(name, self.commands)}")
+        options = self.commands[name].read(words[1:])
+        options.action = name
         return options
 
     def _refuse_unknown_options(self, words: Iterable[str]) -> None:
