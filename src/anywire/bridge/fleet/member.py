@@ -1,7 +1,7 @@
-"""One server of a fleet, for one client: its conversation, begun when it is needed and again when it was lost.
+"""One server of a fleet, for one client: its conversation is begun when it is needed, and again when lost.
 
-A server that does not come up is not tried at each request: until its next start is due whoever wants something
-of it hears at once why not, and when.
+A server that does not come up is not tried at each request: until its next start is due, whoever wants
+something of it hears at once why not, and when.
 """
 
 from __future__ import annotations
@@ -204,12 +204,8 @@ class Member:
 
     def _try_again(self) -> None:
         """Look for the lists of a server that did not come up when its next start is due, within reason."""
-        if (
-            self._again is not None
-            or self._retired
-            or self._conversation is not None
-            or self._respawn.delay(0.0) is None
-        ):
+        waits = self._again is not None or self._conversation is not None
+        if waits or self._retired or self._respawn.delay(0.0) is None:
             return
         self._again = asyncio.get_running_loop().call_at(self._due, self._fetch_missing)
 

@@ -1,8 +1,8 @@
 """What things of several servers are called together, and whose they are.
 
 A tool or a prompt is `SERVER__name`.  A resource is `SERVER+scheme:rest`, and `ui://rest` is
-`ui://SERVER/rest`, since hosts know by that scheme what is to be shown.  Each way leads back: the server's own
-name or URI is found again as it was spelled.
+`ui://SERVER/rest`, since hosts know by that scheme what is to be shown.  Each way leads back: the server's
+own name or URI is found again as it was spelled.
 
 * The name of a server is made fit for each of the two: no `__` and no end in `_` in the first, and a URI's
   scheme for the second, which is read whatever its case.  Names that become alike get a digest.
@@ -142,7 +142,7 @@ class Names:
     # Resources.
 
     def uri(self, label: Label, raw: bytes | None) -> bytes | None:
-        """Return the URI, or the template of some, under which a server's own is known to all; None: it is none."""
+        """Return the URI, or template, under which a server's own is known to all; None: it is none."""
         own = text_of(raw)
         if raw is None or own is None:
             return None

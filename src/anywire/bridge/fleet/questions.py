@@ -87,7 +87,7 @@ class Questions(Generic[O]):
         return question.owner, with_member(notification, "progressToken", question.token)
 
     def withdrawn(self, owner: O, notification: Notification) -> Notification | None:
-        """A server takes a question back: return what the client is told; None: it was asked no such thing."""
+        """A server takes a question back: return what the client is told; None: it was not asked."""
         cancelled = read_cancel(notification)
         for number, question in self._by_number.items():
             if question.owner == owner and cancelled is not None and id_key(question.id) == cancelled.key:

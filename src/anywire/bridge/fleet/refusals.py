@@ -1,4 +1,4 @@
-"""What a client is told that asks for something which no server of the fleet has, and what cannot be passed on."""
+"""What a client is told that asks for something no server has, or that cannot be passed on."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def no_method(request: Request) -> ErrorResponse:
     method = request.method[:_SHOWN]
     reason = (
         f"Method not found: {method}: several servers are together here, and which of them is meant cannot be"
-        " told; it can be asked of each server alone, at /servers/NAME/mcp where the bridge is served over HTTP"
+        " told; each server alone can be asked it, at /servers/NAME/mcp where the bridge is served over HTTP"
     )
     return error_reply(request.id, JsonRpcErrorCode.MethodNotFound, reason)
 

@@ -1,4 +1,4 @@
-"""What is known of one client of a fleet: its servers, what is unanswered, what it has set; and how it is told."""
+"""What is known of one client of a fleet: its servers, what it has asked and set; and how it is told."""
 
 from __future__ import annotations
 
