@@ -127,6 +127,16 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     restart_most_seconds: float = 30.0
     #: ... until it has run for so long: then what was before is forgotten.
     restart_forgiven_seconds: float = 60.0
+    #: A server of several that stand behind one bridge, from its start until it has answered `initialize`:
+    #: it may have to be downloaded first.
+    member_start_seconds: float = 60.0
+    #: A list of all of them is answered without those that have not said so long what they have: clients
+    #: give up a list after a minute, some after twenty seconds ...
+    member_list_seconds: float = 15.0
+    #: ... what they have said is asked again after so long, since some do not say when it changes ...
+    list_seconds: float = 600.0
+    #: ... and one page of it has no more than this: many clients ask for no second one.
+    list_page_bytes: int = 16 * 1024 * 1024
     #: Worker threads for handlers that block.
     worker_threads: int = 32
 

@@ -21,8 +21,11 @@ __all__ = (
     "repeats_token",
     "subscription_tag",
     "swap_progress_token",
+    "with_error",
     "with_id",
     "with_member",
+    "with_params",
+    "with_result",
     "with_subscription_tag",
 )
 
@@ -62,12 +65,25 @@ def with_member(message: _Asking, name: str, value: bytes) -> _Asking:
     """Return the message with one member of its params set to a raw value; without params: as it is."""
     if message.params is None or message.params[:1] != b"{":
         return message
-    return _with_params(message, set_member(message.params, name, value))
+    return with_params(message, set_member(message.params, name, value))
 
 
-def _with_params(message: _Asking, params: bytes) -> _Asking:
+def with_params(message: _Asking, params: bytes) -> _Asking:
+    """Return a message that has params with others."""
     frame = message.frame and _replaced(message.frame, "params", message.params or b"", params)
     return msgspec.structs.replace(message, params=params, frame=frame)
+
+
+def with_result(reply: Response, result: bytes) -> Response:
+    """Return a reply with another raw result."""
+    frame = reply.frame and _replaced(reply.frame, "result", reply.result, result)
+    return msgspec.structs.replace(reply, result=result, frame=frame)
+
+
+def with_error(reply: ErrorResponse, error: bytes) -> ErrorResponse:
+    """Return an error with another raw `error`."""
+    frame = reply.frame and _replaced(reply.frame, "error", reply.error, error)
+    return msgspec.structs.replace(reply, error=error, frame=frame)
 
 
 def _replaced(frame: bytes, name: str, old: bytes, new: bytes) -> bytes:
@@ -101,7 +117,7 @@ def swap_progress_token(message: _Asking, token: bytes) -> tuple[_Asking, bytes 
         changed = meta[: name.end()] + token + meta[name.end() + len(old) :]
     else:
         changed = set_member(meta, _TOKEN, token)
-    return _with_params(message, _replaced(params, "_meta", meta, changed)), old
+    return with_params(message, _replaced(params, "_meta", meta, changed)), old
 
 
 def subscription_tag(params: bytes | None) -> bytes | None:
@@ -113,9 +129,7 @@ def with_subscription_tag(message: _Tagged, id: bytes) -> _Tagged:
     """Return a tagged notification, or a tagged final result, with another raw id on its tag."""
     if isinstance(message, Notification):
         return _with_meta(message, SUBSCRIPTION_ID_KEY, id)
-    result = _set_in_meta(message.result, SUBSCRIPTION_ID_KEY, id)
-    frame = message.frame and _replaced(message.frame, "result", message.result, result)
-    return msgspec.structs.replace(message, result=result, frame=frame)
+    return with_result(message, _set_in_meta(message.result, SUBSCRIPTION_ID_KEY, id))
 
 
 def repeats(params: bytes | None, *names: str) -> bool:
@@ -147,7 +161,7 @@ def _may_have(data: bytes, name: str) -> bool:
 def _with_meta(message: _Asking, name: str, value: bytes) -> _Asking:
     if message.params is None:
         return message
-    return _with_params(message, _set_in_meta(message.params, name, value))
+    return with_params(message, _set_in_meta(message.params, name, value))
 
 
 def _set_in_meta(data: bytes, name: str, value: bytes) -> bytes:
