@@ -126,13 +126,15 @@ def run(options: argparse.Namespace) -> int:
                 "--config is offered over Streamable HTTP or stdio; old clients can have one server"
             )
     setup = setup_of(options, forwarding_of(options, over_http=over_http))
-    offer = _sole(setup, metered=over_http) if options.config is None else _several(setup)
+    offer = (
+        _sole(setup, metered=over_http) if options.config is None else _several(setup, over_http=over_http)
+    )
     if isinstance(face, HttpAddress):
         return offer_http(setup, face, offer)
     return offer_stdio(setup, face, offer)
 
 
-def _sole(setup: BridgeSetup, *, metered: bool) -> Offer:
+def _sole(setup: BridgeSetup, *, over_http: bool) -> Offer:
     """Return the one server that the options name.  Raises `ConfigError`."""
     from anywire.bridge.meeting.era import era_of
     from anywire.bridge.meeting.upstream import Upstream
@@ -140,7 +142,7 @@ def _sole(setup: BridgeSetup, *, metered: bool) -> Offer:
     from anywire.cli.bridge_target import target_maker
 
     make = target_maker(setup)
-    if metered:
+    if over_http:
         make = setup.metered(make, _ONLY)
         # How many there are is known to the face, which is made later.
         setup.meters.of(_ONLY).count_sessions = lambda: int(setup.meters.count_sessions())
@@ -156,10 +158,10 @@ def _sole(setup: BridgeSetup, *, metered: bool) -> Offer:
     )
 
 
-def _several(setup: BridgeSetup) -> Offer:
+def _several(setup: BridgeSetup, *, over_http: bool) -> Offer:
     from anywire.cli.fleet_offer import FleetOffer
 
-    return FleetOffer(setup)
+    return FleetOffer(setup, over_http=over_http)
 
 
 def _refuse_what_the_file_says(options: argparse.Namespace) -> None:

@@ -31,11 +31,11 @@ SERVERS_PATH: Final = "/servers/{name}/mcp"
 class FleetOffer:
     """Offers all servers of a file as one; over HTTP each of them by itself, too."""
 
-    def __init__(self, setup: BridgeSetup) -> None:
+    def __init__(self, setup: BridgeSetup, *, over_http: bool) -> None:
         self._setup = setup
         report, limits, sharing = setup.log.reporter(), setup.limits, setup.sharing
         # Who each client is may decide what a server shows it.
-        self._fleet = Fleet(report, limits, keeps_lists=sharing is not Sharing.NOBODY)
+        self._fleet = Fleet(report, limits, keeps_lists=sharing is not Sharing.NOBODY, discreet=over_http)
         self.upstream = Upstream(self._fleet.target, report, limits, sharing=sharing, era=Era.HANDSHAKE)
         self._servers: Servers | None = None
 

@@ -17,6 +17,7 @@ from anywire.bridge.fleet.fleet import Fleet
 from anywire.bridge.meeting.upstream import Upstream
 from anywire.cli.watching import look_at, watch_file
 from anywire.config.entry import Config, ServerEntry, Severity
+from anywire.config.file import read_file
 from anywire.config.read import read_config
 from anywire.errors import ConfigError
 
@@ -58,10 +59,9 @@ class Nowhere:
 
 def read_servers(path: str) -> Config:
     """Read a file of servers.  Raises `ConfigError`."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
+    content = read_file(Path(path))
+    if content is None:
+        raise ConfigError(f"there is no file {path}")
     return read_config(content, path, os.environ)
 
 
