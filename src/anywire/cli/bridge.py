@@ -126,9 +126,8 @@ def run(options: argparse.Namespace) -> int:
                 "--config is offered over Streamable HTTP or stdio; old clients can have one server"
             )
     setup = setup_of(options, forwarding_of(options, over_http=over_http))
-    offer = (
-        _sole(setup, metered=over_http) if options.config is None else _several(setup, over_http=over_http)
-    )
+    several = options.config is not None
+    offer = _several(setup, over_http=over_http) if several else _sole(setup, over_http=over_http)
     if isinstance(face, HttpAddress):
         return offer_http(setup, face, offer)
     return offer_stdio(setup, face, offer)

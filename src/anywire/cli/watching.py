@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 __all__ = ("WATCH_SECONDS", "Look", "look_at", "watch_file")
 
 #: How often a file is looked at, in seconds: a call of the system, far less than a person waits.
-WATCH_SECONDS: Final = 1.0
+WATCH_SECONDS: Final = 0.5
 
 #: What shows that a file is another one than before; None: there is none.
 Look: TypeAlias = tuple[int, int, int, int] | None
