@@ -73,14 +73,14 @@ def gather(
             unread.append((editor, path, str(error)))
             continue
         tables = find_tables(document.data, str(project))
-        surroundings = surroundings_of(document, str(path), environment)
         found: list[Found] = []
-        for server in written_servers(document, tables):
+        for server in written_servers(tables):
             if server.name in known:
                 found.append(Found(server.name, "there"))
                 continue
             try:
                 draft = read_draft(server.members(), server.table.dialect)
+                surroundings = surroundings_of(document, str(path), environment, server.table)
                 servers[server.name] = written_members(portable(draft, surroundings), dialect)
             except ConfigError as error:
                 found.append(Found(server.name, "left", str(error)))

@@ -46,8 +46,8 @@ def read_config(
         )
     entries: dict[str, ServerEntry] = {}
     refused: dict[str, str] = {}
-    surroundings = surroundings_of(document, where, environment)
-    for server in written_servers(document, tables):
+    for server in written_servers(tables):
+        surroundings = surroundings_of(document, where, environment, server.table)
         try:
             draft = read_draft(server.members(), server.table.dialect)
             entry = expand(server.name, draft, surroundings)
@@ -73,7 +73,7 @@ class WrittenServer(msgspec.Struct, frozen=True):
         return members
 
 
-def written_servers(document: Document, tables: tuple[Table, ...]) -> tuple[WrittenServer, ...]:
+def written_servers(tables: tuple[Table, ...]) -> tuple[WrittenServer, ...]:
     """Return the servers of all tables; of namesakes the last one counts."""
     found = {name: WrittenServer(name, table) for table in tables for name in table.servers}
     return tuple(found.values())
@@ -85,9 +85,13 @@ def project_folder(where: str) -> Path:
     return folder.parent if folder.name in _FOLDERS_OF_EDITORS else folder
 
 
-def surroundings_of(document: Document, where: str, environment: Mapping[str, str]) -> Surroundings:
-    """Return what gives the variables of a file their values."""
-    return Surroundings(environment, project_folder(where), _inputs(document.data))
+def surroundings_of(
+    document: Document, where: str, environment: Mapping[str, str], table: Table
+) -> Surroundings:
+    """Return what gives the variables of a table in a file their values."""
+    of_project = table.path[0] == "projects"
+    folder = Path(table.path[1]) if of_project else project_folder(where)
+    return Surroundings(environment, folder, _inputs(document.data))
 
 
 def _inputs(data: Mapping[str, object]) -> dict[str, str | None]:
@@ -105,7 +109,7 @@ def _remarks(document: Document, tables: tuple[Table, ...]) -> Iterator[Remark]:
     for table in tables:
         yield from _repeated(document, table)
     seen: set[tuple[str, str]] = set()
-    for server in written_servers(document, tables):
+    for server in written_servers(tables):
         members = as_object(server.table.servers[server.name])
         usable = usable_name(server.name)
         path = (*server.table.path, server.name)
