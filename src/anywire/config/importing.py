@@ -8,11 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from anywire.config.dialect import Dialect, find_tables
+from anywire.config.dialect import Dialect
 from anywire.config.document import read_document
 from anywire.config.draft import read_draft
 from anywire.config.file import read_file
-from anywire.config.read import surroundings_of, written_servers
+from anywire.config.read import surroundings_of
+from anywire.config.tables import find_tables, written_servers
 from anywire.config.writing import literal_secrets, portable, written_members
 from anywire.errors import ConfigError
 
