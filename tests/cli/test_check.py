@@ -141,7 +141,7 @@ def test_the_file_of_the_folder_is_found(tmp_path: Path) -> None:
     done = anywire("check", cwd=tmp_path)
 
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(".mcp.json\n") or done.out.startswith(str(tmp_path))
+    assert done.out.startswith(f"{tmp_path}/.mcp.json\n")
     assert not (tmp_path / "mark").exists()
 
 

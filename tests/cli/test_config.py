@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from anywire.cli.main import main, whole_parser
 from anywire.cli.parser import Parser
 from tests.cli.commands import anywire
+from tests.cli.test_completion import script, shell_of
 from tests.cli.test_help import examples, told
 
 COMMENTED = """\
@@ -273,6 +275,30 @@ def test_a_file_is_not_imported_into_itself(place: Path, capsys: pytest.CaptureF
     out, _ = config(capsys, "import")
 
     assert out == f"no file of an editor was found\nno servers added to {place / '.mcp.json'}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["anywire", "config", ""], {"list", "add", "remove", "import"}),
+        (["anywire", "config", "add", "--fr"], {"--framing"}),
+        (["anywire", "config", "import", "cl"], {"claude-code", "claude-desktop"}),
+    ],
+)
+def test_bash_completes_the_commands_in_it(
+    words: list[str], expected: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their names, their options and the words that these take."""
+    path = script("bash", tmp_path, capsys)
+    quoted = " ".join(f"'{word}'" for word in words)
+    code = (
+        f"source '{path}'; COMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _shtab_anywire; "
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run([shell_of("bash"), "-c", code], capture_output=True, timeout=60, check=False)
+
+    assert expected <= set(done.stdout.decode().split())
+    assert not any(word in done.stdout.decode().split() for word in ("ping", "doctor", "--max-sessions"))
 
 
 @pytest.mark.parametrize("name", ["list", "add", "remove", "import"])

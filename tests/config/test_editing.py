@@ -12,6 +12,7 @@ from anywire.config.document import read_document
 from anywire.config.editing import with_servers, without_server
 from anywire.errors import ConfigError
 from tests.config.test_json_text import TRIVIA
+from tests.wire.strategies import thorough
 
 NEW = {"command": "run", "args": ["-y", "x"], "env": {"K": "${K}"}}
 TABLE = ("mcpServers",)
@@ -116,6 +117,7 @@ def test_a_server_is_removed_from_any_layout(text: str, expected: str) -> None:
     assert removed(text, "a") == expected
 
 
+@thorough(100)
 @given(st.data())
 def test_what_is_added_and_removed_leaves_the_data_as_it_was(data: st.DataObject) -> None:
     """Whatever stands between the tokens."""
@@ -135,6 +137,7 @@ def test_what_is_added_and_removed_leaves_the_data_as_it_was(data: st.DataObject
     assert read_document(removed(more, "new"), "x.json").data == before
 
 
+@thorough(100)
 @given(st.text(min_size=1, max_size=8), st.text(max_size=20))
 def test_any_name_and_any_text_can_be_written(name: str, value: str) -> None:
     """Quotes, line separators and the like included."""

@@ -36,6 +36,7 @@ def test_a_path_is_a_program_that_may_be_executed(tmp_path: Path) -> None:
     assert problems(str(tmp_path)) == (f"there is no program {tmp_path}",)
     (tmp_path / "tool").chmod(0o755)
     assert problems("./tool", cwd=tmp_path) == ()
+    assert problems("/" + "a" * 5000)[0].startswith("there is no program /aaa")
 
 
 def test_a_folder_that_is_none_and_words_in_one_are_said() -> None:

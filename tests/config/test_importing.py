@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from anywire.config.dialect import CODEX, MCP_SERVERS, OPENCODE, VSCODE, Dialect, find_tables
+from anywire.config.dialect import CODEX, MCP_SERVERS, OPENCODE, VSCODE, Dialect
 from anywire.config.document import read_document
 from anywire.config.draft import Draft, read_draft
 from anywire.config.importing import Gathered, gather
 from anywire.config.places import EDITORS, paths_of, system_of
 from anywire.config.read import read_config
+from anywire.config.tables import find_tables
 from anywire.config.writing import literal_secrets, written_members
 from anywire.errors import ConfigError
 from tests.config.reading import FILES, HOME
@@ -94,6 +95,27 @@ def test_folders_of_a_project_become_absolute() -> None:
 
     assert found.servers["local"]["envFile"] == f"{FILES}/.env"
     assert found.servers["everything"]["cwd"] == f"{FILES}/."
+
+
+def test_a_program_beside_a_project_stays_that_program(tmp_path: Path) -> None:
+    """Where it says in which folder it runs, that one is the beginning."""
+    text = '{"mcpServers": {"a": {"command": "./s"}, "b": {"command": "./s", "cwd": "sub"}}}'
+    (tmp_path / "x.json").write_text(text, encoding="utf-8")
+
+    found = gather([("x", tmp_path / "x.json")], (), MCP_SERVERS, ENVIRONMENT, tmp_path)
+
+    assert found.servers == {
+        "a": {"command": f"{tmp_path}/./s"},
+        "b": {"command": "./s", "cwd": f"{tmp_path}/sub"},
+    }
+
+
+def test_vs_code_has_its_own_way_to_write_a_variable() -> None:
+    """And none for a default."""
+    found = gathered("windsurf.json", "claude_code.mcp.json", dialect=VSCODE)
+
+    assert found.servers["figma"]["headers"] == {"X-Figma-Token": "${env:FIGMA_TOKEN}"}
+    assert fates(found)["airtable"] == "left"
 
 
 def test_what_codex_has_is_written_as_editors_write_it() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from anywire.config.document import read_document
 from anywire.config.json_text import Node, read_json
 from anywire.errors import ConfigError
+from tests.wire.strategies import thorough
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 TRIVIA = ("", " ", "\n", "\r\n", "\t", '// x ]}"\n', "/* , */", "/**/", '/* // \n " */', "//\n")
@@ -51,6 +52,7 @@ def said_of(read: Callable[[], object]) -> str:
     return "nothing"
 
 
+@thorough(100)
 @given(decorated())
 def test_comments_and_trailing_commas_change_nothing(given_: tuple[object, str]) -> None:
     """Between any two tokens."""
@@ -59,6 +61,7 @@ def test_comments_and_trailing_commas_change_nothing(given_: tuple[object, str])
     assert json.dumps(read_json(text, "x").plain()) == json.dumps(value)
 
 
+@thorough(100)
 @given(decorated())
 def test_each_value_is_where_its_span_says(given_: tuple[object, str]) -> None:
     """What stands there reads as the value alone."""
@@ -77,18 +80,21 @@ def test_each_value_is_where_its_span_says(given_: tuple[object, str]) -> None:
     check(read_json(text, "x"))
 
 
+@thorough(100)
 @given(st.text(st.sampled_from('{}[]:,"\\/*\n \t-+.01e\x00éntrufalse'), max_size=30) | st.text())
 def test_whatever_is_read_is_a_value_or_a_config_error(text: str) -> None:
     """Never anything else."""
     assert re.match(r"x, line \d+, column \d+: |nothing", said_of(lambda: read_json(text, "x")))
 
 
+@thorough(100)
 @given(st.binary(max_size=40), st.sampled_from(["x.json", "x.toml", "x"]))
 def test_whatever_a_file_holds_is_a_document_or_a_config_error(content: bytes, where: str) -> None:
     """Bytes that are no text included."""
     assert said_of(lambda: read_document(content, where)).startswith((where, "nothing"))
 
 
+@thorough(100)
 @given(decorated(), st.data())
 def test_a_text_that_is_cut_is_no_value(given_: tuple[object, str], data: st.DataObject) -> None:
     """At whichever place inside an object."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anywire.config.naming import usable_name, written_name
+from tests.wire.strategies import thorough
 
 USABLE = re.compile(r"(?!.*__)[A-Za-z0-9_-]*(?<!_)")
 AWKWARD = st.text(st.sampled_from("ax2_-. é0f"), max_size=12) | st.text(max_size=8)
@@ -31,6 +32,7 @@ def test_what_does_not_fit_is_written_as_its_number(name: str, usable: str) -> N
     assert usable_name(name) == usable
 
 
+@thorough(100)
 @given(AWKWARD)
 def test_a_derived_name_is_usable_and_leads_back(name: str) -> None:
     """So no two names become one."""
@@ -40,6 +42,7 @@ def test_a_derived_name_is_usable_and_leads_back(name: str) -> None:
     assert written_name(usable) == name
 
 
+@thorough(100)
 @given(AWKWARD)
 def test_a_merged_name_is_split_at_its_first_two_underscores(name: str) -> None:
     """Whatever a tool is called."""

@@ -192,6 +192,21 @@ def test_an_unknown_member_is_remarked_upon_once() -> None:
     )
 
 
+def test_a_member_that_does_nothing_or_not_what_it_seems_is_remarked_upon() -> None:
+    """Nothing of its value is said."""
+    members = {"url": "https://x.example/", "env": {"A": "b"}, "headers": {"Authorization": "Bearer $TOKEN"}}
+    called = read_one({**members, "args": [], "cwd": ""}).remarks
+    started = read_one({"command": "a", "headers": {"A": "b"}, "env": {"P": "pa$word"}}).remarks
+
+    assert [remark.sentence for remark in called] == [
+        "env is not used: the server is called, not started",
+        "Authorization in headers begins a name with $, which is no variable; write ${NAME}",
+    ]
+    assert [remark.sentence for remark in started] == [
+        "headers is not used: the server is started, not called"
+    ]
+
+
 def test_names_that_stand_twice_are_remarked_upon() -> None:
     """The last one counts, as in editors."""
     text = """{"mcpServers": {
@@ -240,7 +255,7 @@ def test_a_server_without_a_name_is_refused() -> None:
         ('{"a": 1,\n "b" 2}', "x.json", "x.json, line 2, column 6: a colon between a name and its value"),
         (b'{"mcpServers": {"\xff": {}}}', "x.json", "x.json, line 1: byte 17 is no UTF-8"),
         (b"\xff\xfe{\x00\xd8", "x.json", "is no UTF-16"),
-        (b" " * (16 * 1024 * 1024 + 1), "x.json", "16,777,216 is the most"),
+        (b" " * (16 * 1024 * 1024 + 1), "x.json", "has more than 16,777,216 bytes"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_an_error(content: bytes | str, where: str, reason: str) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from anywire.config.template import Kind, Syntax, Variable, fill, read_template, write_template
 from anywire.errors import ConfigError
+from tests.wire.strategies import thorough
 
 ODD = st.text(st.sampled_from("${}:-aB_ env/"), max_size=16)
 
@@ -53,6 +54,7 @@ def test_a_default_with_a_variable_in_it_is_refused() -> None:
         read_template("${A:-${B}}", Syntax.DOLLAR)
 
 
+@thorough(100)
 @given(ODD, st.sampled_from(Syntax))
 def test_a_template_that_is_written_is_read_as_itself(text: str, syntax: Syntax) -> None:
     """Or it is refused."""
@@ -68,6 +70,7 @@ def test_a_template_that_is_written_is_read_as_itself(text: str, syntax: Syntax)
     assert read_template(written, syntax) == template
 
 
+@thorough(100)
 @given(ODD)
 def test_a_text_without_variables_is_filled_in_as_itself(text: str) -> None:
     """Byte for byte."""

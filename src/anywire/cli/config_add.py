@@ -44,6 +44,20 @@ def add_command(parser: Parser) -> None:
         "is no command",
     )
     add_config_option(command)
+    _add_wire_options(command)
+    add_era(command)
+    for name, what in (("--allow", "let through"), ("--deny", "hidden")):
+        command.add_argument(
+            name,
+            action="append",
+            default=[],
+            metavar="PATTERN",
+            help=f"what is {what}, such as {name} 'read_*' or {name} 'resource:file:*'; may be repeated",
+        )
+
+
+def _add_wire_options(command: Parser) -> None:
+    """Add what says how the server is started or called."""
     command.add_argument(
         "--env",
         action="append",
@@ -68,7 +82,6 @@ def add_command(parser: Parser) -> None:
         metavar="FRAMING",
         help="how the command frames its messages: newline (default) or headers, such as --framing headers",
     )
-    add_era(command)
     command.add_argument(
         "--start-timeout",
         type=duration,
@@ -76,14 +89,6 @@ def add_command(parser: Parser) -> None:
         metavar="DURATION",
         help="how long its start may take, such as --start-timeout 90s",
     )
-    for name, what in (("--allow", "let through"), ("--deny", "hidden")):
-        command.add_argument(
-            name,
-            action="append",
-            default=[],
-            metavar="PATTERN",
-            help=f"what is {what}, such as {name} 'read_*' or {name} 'resource:file:*'; may be repeated",
-        )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -62,11 +62,11 @@ def run(options: argparse.Namespace) -> int:
     path, project = file_of(options.config), Path.cwd()
     file = EditableFile.open(path)
     output = Output()
-    own = path.resolve()
+    own = os.path.realpath(path)
     places = [
         (editor, place)
         for editor, place in paths_of(tuple(options.editors), os.environ, project, system_of(sys.platform))
-        if place.resolve() != own
+        if os.path.realpath(place) != own
     ]
     gathered = gather(places, file.names, file.dialect, os.environ, project)
     if gathered.servers and not options.dry_run:

@@ -1,16 +1,15 @@
-"""The formats of files of servers, as data: where the servers stand, and what their members are called.
+"""The formats of files of servers, as data: what the members of a server are called in each.
 
 Not every editor knows each member of its format; a member is read where any editor of the format has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
 
-from anywire.config.document import as_object
 from anywire.config.template import Syntax
 
 __all__ = (
@@ -21,8 +20,6 @@ __all__ = (
     "TWO_TIMES",
     "VSCODE",
     "Dialect",
-    "Table",
-    "find_tables",
 )
 
 _SIGNING_IN: Final = "nobody signs in here; give a token in headers"
@@ -98,7 +95,7 @@ MCP_SERVERS: Final = Dialect(
 
 VSCODE: Final = Dialect(
     "servers, as VS Code has it",
-    Syntax.DOLLAR,
+    Syntax.DOLLAR_ENV,
     MCP_SERVERS.members,
     {
         **_IGNORED,
@@ -142,55 +139,3 @@ TWO_TIMES: Final = Dialect("timeout", Syntax.PLAIN, {"startup": "start", "reques
 TOOL_FILTER: Final = Dialect(
     "toolFilter", Syntax.PLAIN, {each: each for each in ("mode", "list", "allow", "deny")}, {}
 )
-
-
-class Table(msgspec.Struct, frozen=True):
-    """Servers that were found in a file: by which names they are reached, in which format."""
-
-    dialect: Dialect
-    path: tuple[str, ...]
-    servers: Mapping[str, object]
-
-
-def find_tables(data: Mapping[str, object], project: str | None = None) -> tuple[Table, ...]:
-    """Return the tables of servers in a file; a server of a later one takes the place of its namesake.
-
-    `project` is the folder whose servers count in a file that has those of many projects.
-    """
-    return tuple(_tables(data, project))
-
-
-def _tables(data: Mapping[str, object], project: str | None) -> Iterator[Table]:
-    for dialect, path in (
-        (MCP_SERVERS, ("mcpServers",)),
-        (VSCODE, ("servers",)),
-        (CODEX, ("mcp_servers",)),
-    ):
-        servers = _at(data, path)
-        if servers is not None:
-            yield Table(dialect, path, servers)
-    mcp = _at(data, ("mcp",))
-    if mcp is not None:
-        yield _mcp(mcp)
-    if project is not None:
-        path = ("projects", project, "mcpServers")
-        servers = _at(data, path)
-        if servers is not None:
-            yield Table(MCP_SERVERS, path, servers)
-
-
-def _mcp(mcp: Mapping[str, object]) -> Table:
-    """Tell OpenCode, which has had its servers in two places, from settings of VS Code."""
-    nested = as_object(mcp.get("servers"))
-    if nested is None or "type" in nested or "command" in nested:
-        return Table(OPENCODE, ("mcp",), mcp)
-    entries = [as_object(entry) or {} for entry in nested.values()]
-    modern = any(each.get("type") in ("local", "remote") or "environment" in each for each in entries)
-    return Table(OPENCODE if modern else VSCODE, ("mcp", "servers"), nested)
-
-
-def _at(data: Mapping[str, object], path: tuple[str, ...]) -> dict[str, object] | None:
-    found: object = data
-    for name in path:
-        found = (as_object(found) or {}).get(name)
-    return as_object(found)

@@ -71,9 +71,8 @@ def read_document(content: bytes | str, where: str) -> Document:
 
 def decode_text(content: bytes | str, where: str) -> str:
     """Return the text of a file: UTF-8, or UTF-16 behind its byte order mark.  Raises `ConfigError`."""
-    size = len(content)
-    if size > MOST_BYTES:
-        raise ConfigError(f"{where} has {size:,} bytes, and {MOST_BYTES:,} is the most")
+    if len(content) > MOST_BYTES:
+        raise ConfigError(f"{where} has more than {MOST_BYTES:,} bytes")
     if isinstance(content, str):
         return content.removeprefix("\ufeff")
     mark, encoding = next(((mark, name) for mark, name in _MARKS if content.startswith(mark)), (b"", "utf-8"))

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from anywire.config.dialect import MCP_SERVERS, OPENCODE, VSCODE, Dialect, find_tables
+from anywire.config.dialect import MCP_SERVERS, OPENCODE, VSCODE, Dialect
 from anywire.config.document import Document, encode_like, read_document
 from anywire.config.editing import with_servers, without_server
 from anywire.config.file import read_file, write_file
+from anywire.config.tables import find_tables
 from anywire.errors import ConfigError
 
 __all__ = ("EditableFile",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from anywire.config.entry import ServerEntry
@@ -23,13 +23,13 @@ def problems_of(entry: ServerEntry, environment: Mapping[str, str]) -> tuple[str
 
 
 def _problems(entry: ServerEntry, environment: Mapping[str, str]) -> Iterator[str]:
-    if entry.cwd is not None and not Path(entry.cwd).is_dir():
+    if entry.cwd is not None and not _is(Path.is_dir, Path(entry.cwd)):
         yield f"there is no folder {show_word(entry.cwd)}"
     program = entry.command[0]
     shown = show_word(program)
     if "/" in program or os.sep in program:
         path = Path(entry.cwd or ".") / program
-        if not path.is_file():
+        if not _is(Path.is_file, path):
             yield f"there is no program {shown}" + _words_in_one(program)
         elif not os.access(path, os.X_OK):
             yield f"{shown} may not be executed"
@@ -37,6 +37,13 @@ def _problems(entry: ServerEntry, environment: Mapping[str, str]) -> Iterator[st
     search = entry.env.get("PATH", environment.get("PATH", os.defpath))
     if shutil.which(program, path=search) is None:
         yield f"no program {shown} is on the PATH" + _words_in_one(program)
+
+
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    try:
+        return kind(path)
+    except OSError:  # such as a folder on the way that nobody may look into
+        return False
 
 
 def _words_in_one(program: str) -> str:

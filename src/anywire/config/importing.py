@@ -8,11 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from anywire.config.dialect import Dialect, find_tables
-from anywire.config.document import read_document
+from anywire.config.dialect import Dialect
+from anywire.config.document import Document, read_document
 from anywire.config.draft import read_draft
 from anywire.config.file import read_file
-from anywire.config.read import surroundings_of, written_servers
+from anywire.config.read import surroundings_of
+from anywire.config.tables import WrittenServer, find_tables, written_servers
 from anywire.config.writing import literal_secrets, portable, written_members
 from anywire.errors import ConfigError
 
@@ -57,35 +58,44 @@ def gather(
 
     No variable gets its value: it stays a variable.  A file that is not there is passed over.
     """
-    known, files, unread = (
-        set(names),
-        list[tuple[str, Path, tuple[Found, ...]]](),
-        list[tuple[str, Path, str]](),
-    )
-    servers: dict[str, Mapping[str, object]] = {}
+    gathering = _Gathering(set(names), dialect, environment, str(project))
+    files: list[tuple[str, Path, tuple[Found, ...]]] = []
+    unread: list[tuple[str, Path, str]] = []
     for editor, path in paths:
         try:
             content = read_file(path)
-            if content is None:
-                continue
-            document = read_document(content, str(path))
+            if content is not None:
+                document = read_document(content, str(path))
+                files.append((editor, path, gathering.servers_of(document, str(path))))
         except ConfigError as error:
             unread.append((editor, path, str(error)))
-            continue
-        tables = find_tables(document.data, str(project))
-        surroundings = surroundings_of(document, str(path), environment)
-        found: list[Found] = []
-        for server in written_servers(document, tables):
-            if server.name in known:
-                found.append(Found(server.name, "there"))
-                continue
-            try:
-                draft = read_draft(server.members(), server.table.dialect)
-                servers[server.name] = written_members(portable(draft, surroundings), dialect)
-            except ConfigError as error:
-                found.append(Found(server.name, "left", str(error)))
-                continue
-            known.add(server.name)
-            found.append(Found(server.name, "taken", secrets=literal_secrets(draft)))
-        files.append((editor, path, tuple(found)))
-    return Gathered(tuple(files), tuple(unread), servers)
+    return Gathered(tuple(files), tuple(unread), gathering.taken)
+
+
+class _Gathering:
+    """Takes the servers of one file after the other, of each name the first."""
+
+    def __init__(
+        self, names: set[str], dialect: Dialect, environment: Mapping[str, str], project: str
+    ) -> None:
+        self.taken: dict[str, Mapping[str, object]] = {}
+        self._known = names
+        self._dialect = dialect
+        self._environment = environment
+        self._project = project
+
+    def servers_of(self, document: Document, where: str) -> tuple[Found, ...]:
+        servers = written_servers(find_tables(document.data, self._project))
+        return tuple(self._found(server, document, where) for server in servers)
+
+    def _found(self, server: WrittenServer, document: Document, where: str) -> Found:
+        if server.name in self._known:
+            return Found(server.name, "there")
+        surroundings = surroundings_of(document, where, self._environment, server.table)
+        try:
+            draft = read_draft(server.members(), server.table.dialect)
+            self.taken[server.name] = written_members(portable(draft, surroundings), self._dialect)
+        except ConfigError as error:
+            return Found(server.name, "left", str(error))
+        self._known.add(server.name)
+        return Found(server.name, "taken", secrets=literal_secrets(draft))

@@ -69,7 +69,7 @@ def system_of(platform: str) -> System:
 def paths_of(
     editors: tuple[str, ...], environment: Mapping[str, str], project: Path, system: System
 ) -> Iterator[tuple[str, Path]]:
-    """Yield the editors and the paths of their files, whether they are there or not.
+    """Yield the editors and the paths of their files, whether they are there or not, each path once.
 
     Without `editors`, of all of them.  Raises `ConfigError` for an editor that is not known.
     """
@@ -77,11 +77,15 @@ def paths_of(
         if editor not in EDITORS:
             raise ConfigError(f"there is no editor {editor!r}; editors are: {', '.join(EDITORS)}")
     folders = _folders(environment, project)
+    seen: set[Path] = set()
     for place in PLACES:
         base, _, rest = place.path[1:].partition("}/")
         known = folders.get(base) or environment.get(base)
-        if known and (not place.systems or system in place.systems) and place.editor in (editors or EDITORS):
-            yield place.editor, Path(known) / rest
+        path = Path(known or "") / rest
+        here = not place.systems or system in place.systems
+        if known and here and place.editor in (editors or EDITORS) and path not in seen:
+            seen.add(path)
+            yield place.editor, path
 
 
 def _folders(environment: Mapping[str, str], project: Path) -> dict[str, str]:

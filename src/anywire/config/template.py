@@ -29,6 +29,8 @@ class Syntax(Enum):
 
     #: `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `${input:ID}`, `${workspaceFolder}`.
     DOLLAR = "${NAME}"
+    #: The same, but that a variable of the environment is written `${env:NAME}`, and has no default.
+    DOLLAR_ENV = "${env:NAME}"
     #: `{env:NAME}`.
     BRACES = "{env:NAME}"
     #: Not at all: each text is what it is.
@@ -126,8 +128,8 @@ def _merged(template: Template) -> Template:
 
 def _written(variable: Variable, syntax: Syntax) -> str:
     plain = variable.kind is Kind.ENVIRONMENT and variable.default is None
-    if syntax is Syntax.BRACES and plain:
-        return f"{{env:{variable.name}}}"
+    if plain and syntax in (Syntax.BRACES, Syntax.DOLLAR_ENV):
+        return syntax.value.replace("NAME", variable.name)
     if syntax is not Syntax.DOLLAR or variable.kind is not Kind.ENVIRONMENT:
         raise ConfigError(f"the variable {variable.name} cannot be written there")
     return f"${{{variable.name}}}" if plain else f"${{{variable.name}:-{variable.default}}}"

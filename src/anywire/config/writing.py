@@ -81,6 +81,11 @@ def portable(draft: Draft, surroundings: Surroundings) -> Draft:
     def moved(template: Template) -> Template:
         return tuple(part if isinstance(part, str) else _moved(part, surroundings) for part in template)
 
+    def started(command: tuple[Template, ...]) -> tuple[Template, ...]:
+        first = command[0][:1] if command else ()
+        beside = draft.cwd is None and first and str(first[0]).startswith(("./", "../"))
+        return ((f"{surroundings.folder}/", *command[0]), *command[1:]) if beside else command
+
     def placed(template: Template | None) -> Template | None:
         if template is None:
             return None
@@ -92,7 +97,7 @@ def portable(draft: Draft, surroundings: Surroundings) -> Draft:
     passed = {name: (Variable(Kind.ENVIRONMENT, name, ""),) for name in draft.passed_env}
     return msgspec.structs.replace(
         draft,
-        command=tuple(moved(word) for word in draft.command),
+        command=started(tuple(moved(word) for word in draft.command)),
         url=None if draft.url is None else moved(draft.url),
         env={**passed, **{n: None if value is None else moved(value) for n, value in draft.env.items()}},
         passed_env=(),
