@@ -11,7 +11,7 @@ from anywire.testing import ScriptedPeer, in_virtual_time
 from anywire.wire.codec import decode
 from tests.bridge.fleet.houses import LIMITS, House, Play, Played, house
 
-CAN = {"sampling": {}, "roots": {"listChanged": True}, "tasks": {"list": {}}}
+CAN: dict[str, Any] = {"sampling": {}, "roots": {"listChanged": True}, "tasks": {"list": {}}}
 
 
 class Talk:
@@ -36,7 +36,7 @@ async def opened(makers: dict[str, Played], client: ScriptedPeer, *names: str) -
 async def talk(revision: str = "2025-11-25", **options: Any) -> AsyncGenerator[Talk]:
     """All have shaken hands."""
     makers = {"left": Played(), "right": Played()}
-    async with house(**options, **makers) as ours, ours.raw() as client:
+    async with house(makers, **options) as ours, ours.raw() as client:
         await client.initialize(revision, CAN)
         left, right = await opened(makers, client, "left", "right")
         await client.expect_silence()
@@ -57,7 +57,7 @@ def note(method: str, params: object = None) -> dict[str, Any]:
 async def test_initialize_is_answered_before_any_server_is_there() -> None:
     """It says who they are; the servers then get what the client has said of itself."""
     makers = {"left": Played(), "right": Played()}
-    async with house(**makers) as ours, ours.raw() as client:
+    async with house(makers) as ours, ours.raw() as client:
         result = await client.initialize("2025-06-18", CAN)
         assert result["protocolVersion"] == "2025-06-18"
         assert result["serverInfo"]["name"] == "anywire"
@@ -82,7 +82,7 @@ async def test_initialize_is_answered_before_any_server_is_there() -> None:
 async def test_a_revision_that_nobody_knows_is_agreed_on_for_all() -> None:
     """The servers are asked for what the client was told."""
     left = Played()
-    async with house(left=left) as ours, ours.raw() as client:
+    async with house({"left": left}) as ours, ours.raw() as client:
         assert (await client.initialize("2099-01-01"))["protocolVersion"] == "2025-11-25"
         request = await (await left.next()).opens()
         assert request["params"]["protocolVersion"] == "2025-11-25"
@@ -115,7 +115,7 @@ async def test_ids_and_tokens_go_on_as_they_are() -> None:
 async def test_equal_ids_of_two_clients_are_two_requests() -> None:
     """Each has conversations of its own."""
     left = Played()
-    async with house(left=left) as ours, ours.raw() as one, ours.raw() as two:
+    async with house({"left": left}) as ours, ours.raw() as one, ours.raw() as two:
         await one.initialize()
         first = await left.next()
         await first.opens()
@@ -147,7 +147,7 @@ async def test_an_id_in_flight_is_refused() -> None:
 async def test_what_two_servers_ask_under_one_id_is_told_apart() -> None:
     """The client sees ids and progress tokens of ours, and each server gets its own answer and progress."""
     async with talk() as t:
-        params = {"messages": [], "maxTokens": 1, "_meta": {"progressToken": "p"}}
+        params = {"maxTokens": 1, "_meta": {"progressToken": "p"}}
         ask = {"jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage", "params": params}
         await t.left.peer.send(ask)
         await t.right.peer.send(ask)
@@ -197,7 +197,7 @@ async def test_a_call_that_is_taken_back_is_its_servers() -> None:
 async def test_a_call_that_is_taken_back_before_its_server_is_there_never_reaches_it() -> None:
     """Neither does its cancellation."""
     left = Played()
-    async with house(left=left) as ours, ours.raw() as client:
+    async with house({"left": left}) as ours, ours.raw() as client:
         await client.initialize()
         await client.call(1, "left__do")
         await client.call(2, "left__do")
@@ -352,7 +352,7 @@ async def test_too_many_questions_are_refused() -> None:
 async def test_closing_ends_everything_at_once() -> None:
     """Calls that run, lists that are asked for, servers that do not come up: nothing is left."""
     makers = {"left": Played(), "right": Played()}
-    async with house(**makers) as ours:
+    async with house(makers) as ours:
         client = ours.raw()
         await client.start()
         await client.initialize()

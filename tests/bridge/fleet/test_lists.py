@@ -24,7 +24,10 @@ async def tools(client: ScriptedPeer, id: object = "list") -> list[str]:
 @in_virtual_time
 async def test_what_servers_list_is_merged_in_the_order_of_the_file() -> None:
     """All pages of each; items stay byte for byte, but for their names."""
-    async with house(left=(left := Played()), right=(right := Played())) as ours, ours.raw() as client:
+    async with (
+        house({"left": (left := Played()), "right": (right := Played())}) as ours,
+        ours.raw() as client,
+    ):
         await client.initialize()
         await client.ask(1, "tools/list")
         second = await right.next()
@@ -52,21 +55,21 @@ async def test_the_next_client_starts_nothing_to_know_what_there_is() -> None:
     async with talk() as t, t.house.raw() as client:
         await client.initialize()
         assert await tools(client) == ["left__do", "right__do"]
-        makers = [upstream._make for upstream in t.house.upstreams.values()]
-        assert [maker.made for maker in makers if isinstance(maker, Played)] == [1, 1]
+        left, right = t.house.maker("left"), t.house.maker("right")
+        assert (left.made, right.made) == (1, 1)
         await client.call(1, "right__do")
-        play = await makers[1].next()  # pyright: ignore[reportFunctionMemberAccess, reportUnknownVariableType, reportUnknownMemberType]
-        await play.opens()  # pyright: ignore[reportUnknownMemberType]
-        await play.answers("tools/call")  # pyright: ignore[reportUnknownMemberType]
+        play = await right.next()
+        await play.opens()
+        await play.answers("tools/call")
         await client.expect(answered(1, {}))
-        assert [maker.made for maker in makers if isinstance(maker, Played)] == [1, 2]
+        assert (left.made, right.made) == (1, 2)
 
 
 @in_virtual_time
 async def test_lists_that_may_differ_are_each_clients_own() -> None:
     """Where headers of the client go on to the server, say."""
     left = Played()
-    async with house(left=left, keeps_lists=False) as ours, ours.raw() as one, ours.raw() as two:
+    async with house({"left": left}, keeps_lists=False) as ours, ours.raw() as one, ours.raw() as two:
         for client, tool in ((one, "a"), (two, "b")):
             await client.initialize()
             play = await left.next()
@@ -128,7 +131,10 @@ async def test_an_old_list_is_asked_again() -> None:
 @in_virtual_time
 async def test_a_slow_server_is_left_out_and_comes_later() -> None:
     """The others are listed in time; it is reported, and the client hears when it is there."""
-    async with house(slow=(slow := Played()), quick=(quick := Played())) as ours, ours.raw() as client:
+    async with (
+        house({"slow": (slow := Played()), "quick": (quick := Played())}) as ours,
+        ours.raw() as client,
+    ):
         await client.initialize()
         await client.ask(1, "tools/list")
         first = await quick.next()
@@ -161,7 +167,7 @@ async def test_a_server_that_is_slow_to_say_what_changed_is_listed_as_it_was() -
 @in_virtual_time
 async def test_a_server_is_asked_for_what_it_has_only() -> None:
     """No capability, no list; and one that knows no templates has none."""
-    async with house(left=(left := Played())) as ours, ours.raw() as client:
+    async with house({"left": (left := Played())}) as ours, ours.raw() as client:
         await client.initialize()
         play = await left.next()
         await play.opens(capabilities={"resources": {}})
@@ -182,7 +188,10 @@ async def test_a_server_is_asked_for_what_it_has_only() -> None:
 @in_virtual_time
 async def test_lists_that_cannot_be_used_are_reported_and_left_out() -> None:
     """An error of the server, and what is no list."""
-    async with house(left=(left := Played()), right=(right := Played())) as ours, ours.raw() as client:
+    async with (
+        house({"left": (left := Played()), "right": (right := Played())}) as ours,
+        ours.raw() as client,
+    ):
         await client.initialize()
         await client.ask(1, "tools/list")
         first = await left.next()
@@ -203,7 +212,7 @@ async def test_lists_that_cannot_be_used_are_reported_and_left_out() -> None:
 async def test_a_list_that_is_too_long_comes_in_pages() -> None:
     """With cursors that can be used again, and are good for their own list only."""
     limits = LIMITS.replace(list_page_bytes=60)
-    async with house(left=(left := Played()), limits=limits) as ours, ours.raw() as client:
+    async with house({"left": (left := Played())}, limits=limits) as ours, ours.raw() as client:
         await client.initialize()
         play = await left.next()
         await play.opens()
@@ -233,15 +242,15 @@ async def test_a_long_name_is_called_before_its_list_was_asked_for() -> None:
     name = "n" * 70
 
     @server.tool(name=name)
-    def long() -> str:
+    async def long() -> str:
         return "called"
 
-    async with house(long=Ours(server)) as ours, ours.client() as client:
+    async with house({"long": Ours(server)}) as ours, ours.client() as client:
         (tool,) = await client.tools()
         merged = tool.name
         assert len(merged) == 64
         assert (await client.call_tool(merged)).text == "called"
-    async with house(long=Ours(server)) as ours, ours.raw() as client:
+    async with house({"long": Ours(server)}) as ours, ours.raw() as client:
         await client.initialize()
         await client.call(1, merged)
         assert (await client.receive())["result"]["content"][0]["text"] == "called"
@@ -252,7 +261,7 @@ async def test_a_long_name_is_called_before_its_list_was_asked_for() -> None:
 @in_virtual_time
 async def test_what_servers_say_of_themselves_is_handed_on_once_it_is_known() -> None:
     """The next client finds it in the instructions."""
-    async with house(left=(left := Played())) as ours, ours.raw() as client:
+    async with house({"left": (left := Played())}) as ours, ours.raw() as client:
         await client.initialize()
         play = await left.next()
         await play.opens(instructions="Left is right.")
@@ -265,6 +274,6 @@ async def test_what_servers_say_of_themselves_is_handed_on_once_it_is_known() ->
 @in_virtual_time
 async def test_no_servers_are_no_error() -> None:
     """The lists are empty, and the instructions say why."""
-    async with house() as ours, ours.raw() as client:
+    async with house({}) as ours, ours.raw() as client:
         assert "none" in (await client.initialize())["instructions"]
         assert await tools(client) == []

@@ -27,7 +27,7 @@ async def test_a_server_that_leaves_finishes_what_it_was_asked() -> None:
         await t.client.call(2, "right__do")
         await t.left.hears("tools/call")
         await t.right.hears("tools/call")
-        right, left = t.house.upstreams["right"]._make, t.house.upstreams["left"]
+        right, left = t.house.maker("right"), t.house.upstreams["left"]
         retired = t.house.have({"right": right})
         assert retired == {"left": left}
         await t.client.expect(*ALL_CHANGED)
@@ -54,7 +54,7 @@ async def test_a_server_that_leaves_and_does_not_answer_is_not_waited_for_for_ev
         await t.client.call(1, "left__do")
         await t.left.hears("tools/call")
         left = t.house.upstreams["left"]
-        retired = t.house.have({"right": t.house.upstreams["right"]._make})
+        retired = t.house.have({"right": t.house.maker("right")})
         await t.client.expect(*ALL_CHANGED)
         async with asyncio.timeout(3 * LIMITS.request_seconds):
             await t.house.fleet.drained(retired.values())
@@ -69,7 +69,7 @@ async def test_another_server_of_the_same_name_takes_over_for_new_calls() -> Non
         await t.client.call(1, "left__do")
         await t.left.hears("tools/call")
         old, new = t.house.upstreams.pop("left"), Played()
-        t.house.have({"left": new, "right": t.house.upstreams["right"]._make})
+        t.house.have({"left": new, "right": t.house.maker("right")})
         await t.client.expect(*ALL_CHANGED)
         await t.client.call(2, "left__do")
         play = await new.next()
@@ -90,7 +90,7 @@ async def test_another_server_of_the_same_name_takes_over_for_new_calls() -> Non
 @in_virtual_time
 async def test_a_server_that_leaves_before_it_was_there_answers_what_waited() -> None:
     """What was asked in good time is not dropped."""
-    async with house(left=(left := Played())) as ours, ours.raw() as client:
+    async with house({"left": (left := Played())}) as ours, ours.raw() as client:
         await client.initialize()
         await client.call(1, "left__do")
         play = await left.next()
