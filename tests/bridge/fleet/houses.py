@@ -131,6 +131,12 @@ class House:
         self.upstreams = new
         return retired
 
+    def maker(self, name: str) -> Played:
+        """What makes the processes of a server that the test plays."""
+        maker = self.upstreams[name]._make
+        assert isinstance(maker, Played)
+        return maker
+
     def client(self, era: Choice = "legacy", **options: Any) -> Client:
         """A client of that era."""
         return connect(self.upstream.target(), era=era, limits=self.limits, **options)
@@ -142,11 +148,12 @@ class House:
 
 @asynccontextmanager
 async def house(
+    makers: Mapping[str, Callable[[], Transport]],
+    *,
     limits: Limits = LIMITS,
     sharing: Sharing = Sharing.STATELESS,
     keeps_lists: bool = True,
     discreet: bool = False,
-    **makers: Callable[[], Transport],
 ) -> AsyncGenerator[House]:
     """A fleet of which nothing is left."""
     before = asyncio.all_tasks()

@@ -72,7 +72,7 @@ async def test_each_client_reaches_each_server(
     makers = {"left": Ours(inn("left", *eras)), "right": Ours(inn("right", *eras))}
     async with (
         asyncio.timeout(20),
-        house(sharing=sharing, **makers) as ours,
+        house(makers, sharing=sharing) as ours,
         ours.client(era, on_elicit=ada) as client,
     ):
         assert [tool.name for tool in await client.tools()] == [
@@ -90,7 +90,7 @@ async def test_prompts_and_resources_have_names_that_lead_back(era: Choice) -> N
     """What one server has cannot be taken for what another has."""
     async with (
         asyncio.timeout(20),
-        house(left=Ours(inn("left")), right=Ours(inn("right"))) as ours,
+        house({"left": Ours(inn("left")), "right": Ours(inn("right"))}) as ours,
         ours.client(era) as client,
     ):
         assert [each.name for each in await client.prompts()] == ["left__greet", "right__greet"]
