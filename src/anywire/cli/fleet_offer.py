@@ -13,6 +13,7 @@ from anywire.cli.bridge_face import http_listener
 from anywire.cli.bridge_target import entry_target
 from anywire.cli.policies import policy_of
 from anywire.cli.servers import OfferedServer, Servers
+from anywire.cli.servers_file import file_of
 
 if TYPE_CHECKING:
     from anywire.cli.bridge_setup import BridgeSetup
@@ -44,7 +45,7 @@ class FleetOffer:
         setup = self._setup
         place = None if site is None or guard is None else _Paths(site, guard, setup.limits)
         self._servers = Servers(
-            setup.options.config, self._way_to, self._fleet, setup.meters, setup.log, place
+            file_of(setup.options.config), self._way_to, self._fleet, setup.meters, setup.log, place
         )
         self._servers.begin()
 

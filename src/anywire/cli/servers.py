@@ -6,7 +6,6 @@ The file may change while they are offered.  Who is not concerned notices nothin
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,17 +14,16 @@ import msgspec
 
 from anywire.bridge.fleet.fleet import Fleet
 from anywire.bridge.meeting.upstream import Upstream
+from anywire.cli.servers_file import load_config
 from anywire.cli.watching import look_at, watch_file
 from anywire.config.entry import Config, ServerEntry, Severity
-from anywire.config.file import read_file
-from anywire.config.read import read_config
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
     from anywire.bridge.metering.meters import Meters
     from anywire.cli.log import Log
 
-__all__ = ("OfferedServer", "Place", "Servers", "read_servers")
+__all__ = ("OfferedServer", "Place", "Servers")
 
 
 class OfferedServer(msgspec.Struct, frozen=True, eq=False):
@@ -47,7 +45,7 @@ class Place(Protocol):
         ...
 
 
-class Nowhere:
+class _Nowhere:
     """They are offered together only."""
 
     def put(self, server: OfferedServer) -> None:
@@ -55,14 +53,6 @@ class Nowhere:
 
     async def take(self, server: OfferedServer) -> None:
         """Do nothing."""
-
-
-def read_servers(path: str) -> Config:
-    """Read a file of servers.  Raises `ConfigError`."""
-    content = read_file(Path(path))
-    if content is None:
-        raise ConfigError(f"there is no file {path}")
-    return read_config(content, path, os.environ)
 
 
 class Servers:
@@ -73,7 +63,7 @@ class Servers:
 
     def __init__(
         self,
-        path: str,
+        path: Path,
         make: Callable[[ServerEntry], Upstream],
         fleet: Fleet,
         meters: Meters,
@@ -85,7 +75,7 @@ class Servers:
         self._fleet = fleet
         self._meters = meters
         self._log = log
-        self._place = place or Nowhere()
+        self._place = place or _Nowhere()
         self._offered: dict[str, OfferedServer] = {}
         self._metered: set[str] = set()
         self._said: set[tuple[str | None, str]] = set()
@@ -100,15 +90,15 @@ class Servers:
 
         Raises `ConfigError` where it cannot be read now.
         """
-        seen = look_at(self._path)
-        self.apply(read_servers(self._path))
+        seen = look_at(str(self._path))
+        self.apply(load_config(self._path))
         self._watching = asyncio.get_running_loop().create_task(
-            watch_file(self._path, seen, self._read_again)
+            watch_file(str(self._path), seen, self._read_again)
         )
 
     def _read_again(self) -> None:
         try:
-            config = read_servers(self._path)
+            config = load_config(self._path)
         except ConfigError as error:
             self._log.tell(f"{error}; what was read before stays", level="error")
             return
@@ -196,7 +186,7 @@ class Servers:
         await server.upstream.close()
 
 
-def _change(path: str, before: Mapping[str, OfferedServer], after: Mapping[str, OfferedServer]) -> str:
+def _change(path: Path, before: Mapping[str, OfferedServer], after: Mapping[str, OfferedServer]) -> str:
     """Say what has changed."""
     changes = {
         "new": [name for name in after if name not in before],
