@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -61,20 +61,26 @@ class Turn:
 
 def take_turn(program: Path, wire: Wire, folder: Path) -> Turn:
     """Let the program ask its model, call the tool and ask again."""
-    home, work, log = folder / "home", folder / "work", folder / "model"
-    for each in (home, work):
+    with served(wire, folder) as entry:
+        return take_turn_with(program, folder, "tally", entry, "weigh")
+
+
+def take_turn_with(program: Path, folder: Path, name: str, entry: Mapping[str, Any], tool: str) -> Turn:
+    """The same with a server of that name, whose entry it is given, and a tool of that."""
+    home, place, log = folder / "home", folder / "place", folder / "model"
+    for each in (home, place):
         each.mkdir()
-    port = free_port()
-    model = [sys.executable, SCRIPTS / "fake_model.py", str(port), log, OFFERED_AS, json.dumps(ARGUMENTS)]
-    with listening(model, port), served(wire, folder) as entry:
-        config = folder / "servers.json"
-        config.write_text(json.dumps({"mcpServers": {"tally": entry}}), encoding="utf-8")
+    port, offered = free_port(), f"mcp__{name}__{tool}"
+    model = [sys.executable, SCRIPTS / "fake_model.py", str(port), log, offered, json.dumps(ARGUMENTS)]
+    with listening(model, port):
+        config = folder / "servers-of-the-host.json"
+        config.write_text(json.dumps({"mcpServers": {name: entry}}), encoding="utf-8")
         # Nothing of this process's environment: it may hold keys and other endpoints.
-        command = ["env", "-i", *(f"{name}={value}" for name, value in surroundings(home, port).items())]
+        command = ["env", "-i", *(f"{key}={value}" for key, value in surroundings(home, port).items())]
         command += [str(program), "--print", "Weigh the parcel.", "--output-format", "stream-json"]
         command += ["--verbose", "--strict-mcp-config", "--mcp-config", str(config)]
-        command += ["--setting-sources", "", "--allowedTools", OFFERED_AS]
-        done = run(command, within=WITHIN, cwd=work)
+        command += ["--setting-sources", "", "--allowedTools", offered]
+        done = run(command, within=WITHIN, cwd=place)
     assert done.returncode == 0, done
     sent = [message for path in sorted(folder.glob("wire*")) for message in messages(path.read_bytes())]
     return Turn(json_lines(done.stdout), sent, noted(folder / "tally"), noted(log))
