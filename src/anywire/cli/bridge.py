@@ -10,6 +10,7 @@ from anywire.cli.headers import add_forward_option, add_header_options, forwardi
 from anywire.cli.log import Log, add_log_options, log_of
 from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.secrets import secrets_of
 from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
@@ -120,6 +121,7 @@ def run(options: argparse.Namespace) -> int:
     forwarding = forwarding_of(options, over_http=isinstance(face, HttpAddress))
     log = log_of(options)
     make_target = target_maker(options, children, forwarding, log.line)
+    log.hide(secrets_of(options))
     if isinstance(face, HttpAddress):
         return _offer_http(options, face, make_target, children, forwarding, log)
     return _offer_stdio(options, face, make_target, children, log)

@@ -88,6 +88,10 @@ class Log:
         """Let none of these values be told: tokens, values of headers."""
         self._secrets.update(values)
 
+    def without_secrets(self, text: bytes) -> bytes:
+        """Return a text in which none of the hidden values is told."""
+        return without_values(text, self._secrets) if self._secrets else text
+
     def tell(
         self,
         sentence: str,
@@ -176,7 +180,7 @@ class Log:
         self._write(encode_value({**document, **members, "message": message}).translate(None, b"\r\n"))
 
     def _write(self, line: bytes) -> None:
-        self._stderr.write((without_values(line, self._secrets) if self._secrets else line) + b"\n")
+        self._stderr.write(self.without_secrets(line) + b"\n")
 
 
 class _Handler(logging.Handler):

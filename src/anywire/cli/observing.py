@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from anywire.bridge.metering.meters import Meters
@@ -29,25 +30,35 @@ _PLAIN_TEXT: Final = "text/plain; charset=utf-8"
 _NOT_INSTALLED: Final = b"metrics need prometheus_client: install anywire[metrics]\n"
 
 
-def observed(site: Site, meters: Meters, guard: Guard, *, discreet: bool) -> Site:
+def observed(
+    site: Site,
+    meters: Meters,
+    guard: Guard,
+    *,
+    discreet: bool,
+    redact: Callable[[bytes], bytes] = lambda text: text,
+) -> Site:
     """Put the three pages into a site and return it; a path that is taken stays what it is.
 
-    `discreet`: whoever reads them may be anybody, and is not told what the errors of servers say.
+    `discreet`: whoever reads them may be anybody, and is not told what the errors of servers say.  `redact`
+    takes secrets out of what those who may read more are told.
     """
-    for place, page in _pages(meters, guard, discreet=discreet).items():
+    for place, page in _pages(meters, guard, redact, discreet=discreet).items():
         if place not in site:
             site.put(place, page)
     return site
 
 
-def _pages(meters: Meters, guard: Guard, *, discreet: bool) -> dict[str, Page]:
+def _pages(
+    meters: Meters, guard: Guard, redact: Callable[[bytes], bytes], *, discreet: bool
+) -> dict[str, Page]:
     shown: list[Exposition] = []
 
     def health(accept: str) -> Document:
         return Document(encode_value(health_of(meters)), 503 if meters.closing else 200)
 
     def status(accept: str) -> Document:
-        return Document(encode_value(status_of(meters, time.time(), plain=discreet)))
+        return Document(redact(encode_value(status_of(meters, time.time(), plain=discreet))))
 
     def metrics(accept: str) -> Document:
         if not shown:
