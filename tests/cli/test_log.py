@@ -170,6 +170,22 @@ def test_what_is_logged_says_by_whom(capsys: pytest.CaptureFixture[str]) -> None
     assert (second["logger"], second["level"], second["message"]) == ("anywire.http", "error", "no more")
 
 
+@pytest.mark.parametrize(("as_json", "times"), [(False, 0), (True, 1)])
+def test_a_program_that_has_set_up_its_logging_is_not_told_twice(
+    capsys: pytest.CaptureFixture[str], times: int, *, as_json: bool
+) -> None:
+    """Unless another form was asked for."""
+    own = logging.NullHandler()
+    logging.root.addHandler(own)
+    try:
+        with Log(as_json=as_json).listening(modest=True):
+            logging.getLogger("anywire").warning("once")
+    finally:
+        logging.root.removeHandler(own)
+
+    assert capsys.readouterr().err.count("once") == times
+
+
 @pytest.mark.parametrize("as_json", [False, True])
 def test_secrets_stay_out(capsys: pytest.CaptureFixture[str], *, as_json: bool) -> None:
     """Whoever wrote them down."""

@@ -144,9 +144,18 @@ class Log:
         self._stderr.finish(_LAST_SECONDS)
 
     @contextmanager
-    def listening(self) -> Generator[None]:
-        """Tell what is logged meanwhile, and let the last lines be read at the end."""
-        # A program that has set up its logging itself hears of other people's loggers there.
+    def listening(self, *, modest: bool = False) -> Generator[None]:
+        """Tell what is logged meanwhile, and let the last lines be read at the end.
+
+        `modest`: text is not for a program that has set up its logging itself and would tell all twice.
+        """
+        if modest and logging.root.handlers and not self.as_json:
+            try:
+                yield
+            finally:
+                self.finish()
+            return
+        # Where that has been done, it hears of other people's loggers there.
         log = logging.getLogger("anywire") if logging.root.handlers else logging.root
         ours, handler = logging.getLogger("anywire"), _Handler(self)
         handler.setLevel(self._least_logged)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,6 @@ from anywire.transport.asgi_site import Site
 from anywire.wire.value import encode_value
 
 if TYPE_CHECKING:
-    from anywire.bridge.metering.exposition import Exposition
     from anywire.protocol.http.guard import Guard
 
 __all__ = ("HEALTH", "METRICS", "PAGES", "STATUS", "observed")
@@ -52,26 +52,27 @@ def observed(
 def _pages(
     meters: Meters, guard: Guard, redact: Callable[[bytes], bytes], *, discreet: bool
 ) -> dict[str, Page]:
-    shown: list[Exposition] = []
-
-    def health(accept: str) -> Document:
+    async def health(accept: str) -> Document:
         return Document(encode_value(health_of(meters)), 503 if meters.closing else 200)
 
-    def status(accept: str) -> Document:
+    async def status(accept: str) -> Document:
         return Document(redact(encode_value(status_of(meters, time.time(), plain=discreet))))
 
-    def metrics(accept: str) -> Document:
-        if not shown:
-            try:
-                from anywire.bridge.metering.exposition import Exposition
-            except ImportError:
-                return Document(_NOT_INSTALLED, 501, _PLAIN_TEXT)
-            shown.append(Exposition(meters))
-        body, content_type = shown[0].write(accept, time.time())
-        return Document(body, content_type=content_type)
+    async def metrics(accept: str) -> Document:
+        # With many servers the text takes a while, as does its library the first time: nobody waits for it.
+        return await asyncio.to_thread(_metrics, meters, accept)
 
     return {
         HEALTH: Page(health, guard, for_anybody=True),
         STATUS: Page(status, guard),
         METRICS: Page(metrics, guard),
     }
+
+
+def _metrics(meters: Meters, accept: str) -> Document:
+    try:
+        from anywire.bridge.metering.exposition import exposition
+    except ImportError:
+        return Document(_NOT_INSTALLED, 501, _PLAIN_TEXT)
+    body, content_type = exposition(meters, accept, time.time())
+    return Document(body, content_type=content_type)

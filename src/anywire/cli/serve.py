@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         refuse_guard_options(options)
         claim_stdio()
         server = load_server(options.target)
-        with log_of(options).listening():
+        with log_of(options).listening(modest=True):
             server.run()
         return 0
     return _serve_http(options)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import inf
 
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -23,28 +22,23 @@ from anywire._version import __version__
 from anywire.bridge.metering.meter import State
 from anywire.bridge.metering.meters import Meters
 
-__all__ = ("Exposition",)
+__all__ = ("exposition",)
 
 
-class Exposition:
-    """Writes the meters; `wall` is the time in seconds since 1970."""
+def exposition(meters: Meters, accept: str, wall: float) -> tuple[bytes, str]:
+    """Return what the meters say and its media type, in the format that an `Accept` header prefers.
 
-    def __init__(self, meters: Meters) -> None:
-        self._collector = _Collector(meters)
-        self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(self._collector)
-
-    def write(self, accept: str, wall: float) -> tuple[bytes, str]:
-        """Return the body and its type, in the format that an `Accept` header prefers."""
-        self._collector.wall = wall
-        encode, content_type = choose_encoder(accept)
-        return encode(self._registry), content_type
+    `wall` is the time in seconds since 1970.  Many servers take many milliseconds: it may be called in
+    another thread than the one that counts.
+    """
+    encode, content_type = choose_encoder(accept)
+    return encode(_Collector(meters, wall)), content_type
 
 
 class _Collector(Collector):
-    def __init__(self, meters: Meters) -> None:
+    def __init__(self, meters: Meters, wall: float) -> None:
         self._meters = meters
-        self.wall = 0.0
+        self._wall = wall
 
     def collect(self) -> Iterable[Metric]:
         yield from self._process()
@@ -58,7 +52,7 @@ class _Collector(Collector):
         )
         build.add_metric([__version__], 1)
         yield build
-        since = self.wall - (self._meters.clock() - self._meters.since)
+        since = self._wall - (self._meters.clock() - self._meters.since)
         yield GaugeMetricFamily(
             "anywire_start_time_seconds", "When the process began to serve, since 1970.", since
         )
@@ -121,7 +115,7 @@ class _Collector(Collector):
             in_flight.add_metric(name, meter.in_flight)
             uptime.add_metric(name, meter.uptime(now))
             if meter.last_error is not None:
-                failed.add_metric(name, self.wall - (now - meter.last_error.at))
+                failed.add_metric(name, self._wall - (now - meter.last_error.at))
         return starts, restarts, noise, children, sessions, in_flight, uptime, failed
 
     def _calls(self) -> Iterable[Metric]:
@@ -140,9 +134,9 @@ class _Collector(Collector):
             labels=["server", "method"],
         )
         for meter in self._meters:
-            for method, counted in meter.methods.items():
+            for method, counted in list(meter.methods.items()):
                 calls.add_metric([meter.name, method], counted.count)
-                for kind, number in counted.errors.items():
+                for kind, number in list(counted.errors.items()):
                     errors.add_metric([meter.name, method, kind], number)
                 buckets = [(_bound(most), number) for most, number in counted.cumulated().items()]
                 seconds.add_metric([meter.name, method], buckets, counted.seconds)
