@@ -263,7 +263,7 @@ def test_a_stderr_that_nobody_reads_does_not_stop_a_bridge() -> None:
     """However much a server writes on its own."""
     code = (
         "import sys\n"
-        "for _ in range(20_000): print('x' * 100, file=sys.stderr)\n"
+        "for _ in range(5_000): print('x' * 100, file=sys.stderr)\n"
         'sys.stdout.write(sys.stdin.readline().replace(\'"method"\', \'"result":{},"m"\')); sys.stdout.flush()\n'
         "sys.stdin.read()\n"
     )
