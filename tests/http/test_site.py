@@ -47,9 +47,13 @@ async def get(url: str, path: str, method: str = "GET", **headers: str | None) -
     return await Caller(url).request(method, path=path, **{"Content_Type": None, "Accept": None, **headers})
 
 
-def page(text: str) -> Page:
+def page(text: str, guard: Guard | None = None) -> Page:
     """A page with that on it."""
-    return Page(lambda accept: Document(json.dumps(text + accept).encode()), LOOPBACK)
+
+    async def make(accept: str) -> Document:
+        return Document(json.dumps(text + accept).encode())
+
+    return Page(make, guard or LOOPBACK)
 
 
 # The site.
@@ -214,12 +218,12 @@ async def test_web_pages_and_names_of_others_are_refused() -> None:
 async def test_pages_of_named_origins_may_read() -> None:
     """Their browser is told so."""
     guard = Guard.for_bind("127.0.0.1", origins=["https://app.example"])
-    async with on_socket(Site({"/p": Page(lambda accept: Document(b"1"), guard)})) as url:
+    async with on_socket(Site({"/p": page("x", guard)})) as url:
         asked = {"Origin": "https://app.example", "Access-Control-Request-Method": "GET"}
         preflight = await get(url, "/p", "OPTIONS", **asked)
         assert (preflight.status, preflight["access-control-allow-methods"]) == (204, "GET, HEAD")
         shown = await get(url, "/p", Origin="https://app.example")
-        assert (shown.message, shown["access-control-allow-origin"]) == (1, "https://app.example")
+        assert (shown.message, shown["access-control-allow-origin"]) == ("x", "https://app.example")
 
 
 # What a process shows of itself.

@@ -12,6 +12,7 @@ from anywire.bridge.meeting.upstream import Sharing
 from anywire.bridge.metering.meters import Meters
 from anywire.cli.children import Children
 from anywire.cli.log import Log, log_of
+from anywire.cli.secrets import secrets_of
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
@@ -45,6 +46,7 @@ def setup_of(options: argparse.Namespace, forwarding: Forwarding | None) -> Brid
     """Make what a bridge needs, as the options have it.  Raises `ConfigError`."""
     log, sharing = log_of(options), _sharing_of(options, forwarding)
     log.several = options.config is not None
+    log.hide(secrets_of(options))
     return BridgeSetup(options, log, _limits_of(options), sharing, forwarding, Children(), Meters())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Collection
 from typing import Final
 
 from anywire.errors import AnywireError, ConfigError, ConnectFailed, HttpStatusError, PeerError
@@ -60,21 +61,23 @@ def needs_authorization(error: BaseException) -> bool:
     return isinstance(error, HttpStatusError) and error.status in (401, 403)
 
 
-def tell_failure(error: Exception, *, as_json: bool, hint: str = "") -> int:
+def tell_failure(error: Exception, *, as_json: bool, hint: str = "", secrets: Collection[str] = ()) -> int:
     """Say on stderr what happened, in a sentence or as a line of JSON; return the exit code.
 
-    `hint` and the notes of the error tell what may help.
+    `hint` and the notes of the error tell what may help.  None of the `secrets` is said.
     """
     from anywire.cli.stderr import Stderr
+    from anywire.transport.redact import without_values
 
     stderr = Stderr()
     code = exit_code(error)
     if as_json:
         # The peer's data may stand on several lines; between JSON's tokens a line break means nothing.
-        stderr.write(_encoded({"error": document_of(error, hint)[1]}) + b"\n")
+        said = _encoded({"error": document_of(error, hint)[1]})
     else:
         helping = f" ({hint})" if (hint := _all_hints(error, hint)) else ""
-        stderr.write(f"anywire: {_sentence(error)}{helping}\n".encode("utf-8", "backslashreplace"))
+        said = f"anywire: {_sentence(error)}{helping}".encode("utf-8", "backslashreplace")
+    stderr.write((without_values(said, secrets) if secrets else said) + b"\n")
     stderr.finish(_LAST_SECONDS)
     return code
 

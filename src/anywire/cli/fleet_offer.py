@@ -12,6 +12,7 @@ from anywire.bridge.meeting.upstream import Sharing, Upstream
 from anywire.cli.bridge_face import http_listener
 from anywire.cli.bridge_target import entry_target
 from anywire.cli.policies import policy_of
+from anywire.cli.secrets import secrets_of_entry
 from anywire.cli.servers import OfferedServer, Servers
 from anywire.cli.servers_file import file_of
 
@@ -51,6 +52,7 @@ class FleetOffer:
 
     def _way_to(self, entry: ServerEntry) -> Upstream:
         setup, limits = self._setup, self._setup.limits
+        setup.log.hide(secrets_of_entry(entry))
         if entry.start_seconds is not None:
             limits = limits.replace(connect_seconds=entry.start_seconds)
         return Upstream(

@@ -88,6 +88,10 @@ class Log:
         """Let none of these values be told: tokens, values of headers."""
         self._secrets.update(values)
 
+    def without_secrets(self, text: bytes) -> bytes:
+        """Return a text in which none of the hidden values is told."""
+        return without_values(text, self._secrets) if self._secrets else text
+
     def tell(
         self,
         sentence: str,
@@ -140,9 +144,18 @@ class Log:
         self._stderr.finish(_LAST_SECONDS)
 
     @contextmanager
-    def listening(self) -> Generator[None]:
-        """Tell what is logged meanwhile, and let the last lines be read at the end."""
-        # A program that has set up its logging itself hears of other people's loggers there.
+    def listening(self, *, modest: bool = False) -> Generator[None]:
+        """Tell what is logged meanwhile, and let the last lines be read at the end.
+
+        `modest`: text is not for a program that has set up its logging itself and would tell all twice.
+        """
+        if modest and logging.root.handlers and not self.as_json:
+            try:
+                yield
+            finally:
+                self.finish()
+            return
+        # Where that has been done, it hears of other people's loggers there.
         log = logging.getLogger("anywire") if logging.root.handlers else logging.root
         ours, handler = logging.getLogger("anywire"), _Handler(self)
         handler.setLevel(self._least_logged)
@@ -176,7 +189,7 @@ class Log:
         self._write(encode_value({**document, **members, "message": message}).translate(None, b"\r\n"))
 
     def _write(self, line: bytes) -> None:
-        self._stderr.write((without_values(line, self._secrets) if self._secrets else line) + b"\n")
+        self._stderr.write(self.without_secrets(line) + b"\n")
 
 
 class _Handler(logging.Handler):

@@ -10,6 +10,7 @@ own options.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import sys
 from collections.abc import Sequence
@@ -57,35 +58,45 @@ _EPILOG = """examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (default: the process's) and return its exit code."""
     words, command = _split(list(sys.argv[1:] if arguments is None else arguments))
+    options = argparse.Namespace(command=command)
     try:
-        return _run(words, command)
+        return _run(words, options)
     except KeyboardInterrupt:  # before or after the event loop, which handles it in order
         return 130
     except BrokenPipeError:
         return leave_closed_pipe()
     except Exception as error:  # noqa: BLE001 a user sees a sentence, never a traceback
-        return _tell(error, words, _hint(words, command, error))
+        return _tell(error, words, options, _hint(words, command, error))
 
 
-def _tell(error: Exception, words: list[str], hint: str) -> int:
-    """Tell a failure as the words want it, which may be what is wrong; return the exit code."""
+def _tell(error: Exception, words: list[str], options: argparse.Namespace, hint: str) -> int:
+    """Tell a failure as the words want it, which may be what is wrong; return the exit code.
+
+    `options` are those that could be read.
+    """
+    from anywire.cli.secrets import secrets_of
+
+    secrets = secrets_of(options)
     if any("--log-format" in word for word in words):
         from anywire.cli.log import Log, wants_json_log
 
         if wants_json_log(words):
-            return Log(as_json=True).tell_failure(error, hint)
-    return tell_failure(error, as_json="--json" in words, hint=hint)
+            log = Log(as_json=True)
+            log.hide(secrets)
+            return log.tell_failure(error, hint)
+    return tell_failure(error, as_json="--json" in words, hint=hint, secrets=secrets)
 
 
-def _run(words: list[str], command: list[str] | None) -> int:
+def _run(words: list[str], options: argparse.Namespace) -> int:
+    """Run the subcommand of these words, whose options are added to those there are."""
     name = words[0] if words else None
     if name not in COMMANDS:
         _refuse(words)
         (_top() if words[:1] == ["--version"] else _parser()).parse_args(words)  # ends here, or had no words
         raise ConfigError(f"say what to do: anywire {'|'.join(COMMANDS)} … (see 'anywire --help')")
     module = _module(name)
-    options = module.add_parser(_commands(_top())).read(words[1:])
-    options.command = command
+    read: argparse.Namespace = module.add_parser(_commands(_top())).read(words[1:])
+    vars(options).update(vars(read))
     return int(module.run(options))
 
 

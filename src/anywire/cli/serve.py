@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from anywire.cli.log import add_log_options, log_of
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.secrets import secrets_of
 from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         refuse_guard_options(options)
         claim_stdio()
         server = load_server(options.target)
-        with log_of(options).listening():
+        with log_of(options).listening(modest=True):
             server.run()
         return 0
     return _serve_http(options)
@@ -92,7 +93,8 @@ def _serve_http(options: argparse.Namespace) -> int:
     from anywire.cli.load import load_server
     from anywire.transport.asgi_host import split_address
 
-    server = load_server(options.target)
+    server, log = load_server(options.target), log_of(options)
+    log.hide(secrets_of(options))
     host, port = split_address(options.http or options.sse)
     given = options.path if options.path is not None else "/sse" if options.sse else "/mcp"
     path = "/" + unquote(given).lstrip("/")
@@ -112,7 +114,7 @@ def _serve_http(options: argparse.Namespace) -> int:
         address,
         make,
         close=server.close,
-        log=log_of(options),
+        log=log,
         meters=meters,
         limits=server.limits,
     )

@@ -166,7 +166,9 @@ def listen(
                 await close()
 
             discreet = bearer is None and _has_strangers(options, bound)
-            app = observed(_site_of(listener, address), meters, guard, discreet=discreet)
+            app = observed(
+                _site_of(listener, address), meters, guard, discreet=discreet, redact=log.without_secrets
+            )
             served = AsgiHost(app if forwarding is None else forwarding.taking(app), close_both, limits)
             _announce(log, address, bound, port, asks=bearer is not None)
             await served.serve(opened)

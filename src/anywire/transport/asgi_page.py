@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -41,7 +41,9 @@ class Page:
     Nobody may keep a copy of it.  `for_anybody`: no token is asked for.
     """
 
-    def __init__(self, make: Callable[[str], Document], guard: Guard, *, for_anybody: bool = False) -> None:
+    def __init__(
+        self, make: Callable[[str], Awaitable[Document]], guard: Guard, *, for_anybody: bool = False
+    ) -> None:
         self._make = make
         self._guard = guard
         self._for_anybody = for_anybody
@@ -69,5 +71,5 @@ class Page:
         if refused is not None:
             await wire.reject(refused, [NOT_STORED])
             return
-        page = self._make(head.headers.get("accept", ""))
+        page = await self._make(head.headers.get("accept", ""))
         await wire.respond_with(page.body, page.content_type, page.status, is_head=head.method == "HEAD")

@@ -18,6 +18,7 @@ __all__ = (
     "show_url",
     "show_word",
     "show_words",
+    "speaks_of_a_secret",
     "without_secrets",
     "without_values",
 )
@@ -56,7 +57,7 @@ def show_words(words: Sequence[str]) -> list[str]:
             shown.append(HIDDEN)
             hide_next = False
             continue
-        hide_next = _OPTION.fullmatch(word) is not None and _speaks(word)
+        hide_next = _OPTION.fullmatch(word) is not None and speaks_of_a_secret(word)
         shown.append(show_word(word))
     return shown
 
@@ -65,11 +66,11 @@ def show_word(word: str) -> str:
     """Return one word of a command line, whatever it is, its secrets left out."""
     name, equals, value = word.partition("=")
     if equals and _NAME.fullmatch(name):
-        return f"{name}={HIDDEN if _speaks(name) and value else show_word(value)}"
+        return f"{name}={HIDDEN if speaks_of_a_secret(name) and value else show_word(value)}"
     if _SCHEME.match(word):
         return f"{word.split(maxsplit=1)[0]} {HIDDEN}"
     header = _HEADER.match(word)
-    if header is not None and _speaks(header[0]):
+    if header is not None and speaks_of_a_secret(header[0]):
         return f"{header[0].strip()}: {HIDDEN}"
     if header is not None and _SCHEME.match(word[header.end() + 1 :].strip()):
         return f"{header[0].strip()}: {HIDDEN}"
@@ -128,5 +129,6 @@ def _parts(value: str) -> Iterator[str]:
         yield piece.partition("=")[2]
 
 
-def _speaks(name: str) -> bool:
+def speaks_of_a_secret(name: str) -> bool:
+    """Say whether an option, a variable or a header of that name has a value that must not be shown."""
     return _SPEAKS_OF_A_SECRET.search(name) is not None

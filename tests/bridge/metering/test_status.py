@@ -6,7 +6,7 @@ import re
 
 from anywire import __version__
 from anywire.bridge.metering.conversation import MeteredConversation
-from anywire.bridge.metering.exposition import Exposition
+from anywire.bridge.metering.exposition import exposition
 from anywire.bridge.metering.meter import ServerMeter
 from anywire.bridge.metering.meters import Meters
 from anywire.bridge.metering.status import health_of, status_of
@@ -128,7 +128,7 @@ def test_metrics_are_what_prometheus_reads() -> None:
     meters, _ = crashed()
     meters.of('a "b"\n')
 
-    body, content_type = Exposition(meters).write("", WALL)
+    body, content_type = exposition(meters, "", WALL)
 
     lines = body.decode().splitlines()
     assert content_type == "text/plain; version=0.0.4; charset=utf-8"
@@ -158,7 +158,7 @@ def test_metrics_come_in_the_format_that_is_asked_for() -> None:
     """What Prometheus itself asks for today."""
     meters, _ = crashed()
 
-    body, content_type = Exposition(meters).write("application/openmetrics-text;version=1.0.0", WALL)
+    body, content_type = exposition(meters, "application/openmetrics-text;version=1.0.0", WALL)
 
     assert content_type.startswith("application/openmetrics-text; version=1.0.0")
     assert body.endswith(b"# EOF\n")

@@ -99,7 +99,7 @@ class ServerMeter:
     @property
     def children(self) -> int:
         """How many of them are with child processes."""
-        return sum(conversation.is_child for conversation in self._open)
+        return sum(conversation.is_child for conversation in list(self._open))
 
     @property
     def sessions(self) -> int:
@@ -109,7 +109,7 @@ class ServerMeter:
     @property
     def in_flight(self) -> int:
         """How many requests to it wait for their answer."""
-        return sum(conversation.waiting for conversation in self._open)
+        return sum(conversation.waiting for conversation in list(self._open))
 
     @property
     def methods(self) -> Mapping[str, Calls]:

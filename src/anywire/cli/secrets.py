@@ -1,0 +1,41 @@
+"""The secrets that the options of the command, or a file of servers, name: what no log may show."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+from anywire.errors import ConfigError
+from anywire.transport.redact import speaks_of_a_secret
+
+if TYPE_CHECKING:
+    from anywire.config.entry import ServerEntry
+
+__all__ = ("secrets_of", "secrets_of_entry")
+
+
+def secrets_of(options: argparse.Namespace) -> set[str]:
+    """Return the values of headers and variables whose names speak of a secret, and of the token.
+
+    Options that are not there, or no good, name none.
+    """
+    secrets = {os.environ.get(getattr(options, "token_env", None) or "", "")}
+    for word in getattr(options, "env", ()):
+        name, equals, value = word.partition("=")
+        if speaks_of_a_secret(name):
+            secrets.add(value if equals else os.environ.get(name, ""))
+    if not options.command and hasattr(options, "header"):
+        from anywire.cli.headers import headers_of
+
+        with contextlib.suppress(ConfigError):
+            headers = headers_of(options)
+            secrets.update(value for name, value in headers.items() if speaks_of_a_secret(name))
+    return secrets - {""}
+
+
+def secrets_of_entry(entry: ServerEntry) -> set[str]:
+    """Return the same of one server of a file."""
+    named = (*entry.env.items(), *entry.headers)
+    return {value for name, value in named if speaks_of_a_secret(name)} - {""}
