@@ -17,7 +17,6 @@ from anywire.bridge.fleet.member import Member
 from anywire.bridge.fleet.renaming import LISTS
 from anywire.bridge.fleet.table import Roster, Table
 from anywire.bridge.fleet.upward import Upward
-from anywire.bridge.meeting.upstream import Upstream
 from anywire.errors import AnywireError
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.wire.message import Batch, Message
@@ -118,6 +117,7 @@ class FleetConnection:
         new = set(table.members.values()) - set(before.values())
         for member in gone:
             table.lists.forget(member)
+            table.catalogue.drop(member.key)
             member.retire()
         if table.revision is not None:
             table.lists.prepare(new, "tools/list")
@@ -147,10 +147,9 @@ class FleetConnection:
                 if method in methods:
                     self._table.tell_changed(notification)
 
-    def list_changed(self, upstream: Upstream, notification: str) -> None:
+    def list_changed(self, notification: str) -> None:
         """A list of a server has changed."""
-        if any(member.upstream is upstream for member in self._table.members.values()):
-            self._table.tell_changed(notification)
+        self._table.tell_changed(notification)
 
     # Pressure.
 

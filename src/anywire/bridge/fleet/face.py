@@ -121,13 +121,17 @@ class MemberFace:
         self._schedule()
 
     def put(self, message: Message) -> bool:
-        """Send something; False where it was not taken, since too much waits already."""
-        size = size_of(message)
-        if self._waiting_bytes and self._waiting_bytes + size > self._limits.unread_bytes:
+        """Send something; False where a request was not taken, since too much waits already.
+
+        What a server waits for, and what spares it work, is taken in any case.
+        """
+        size, is_request = size_of(message), isinstance(message, Request)
+        too_much = self._waiting_bytes and self._waiting_bytes + size > self._limits.unread_bytes
+        if self._closed or (is_request and too_much):
             return False
         self._last += 1
         self._queue[self._last] = message, copy_context()
-        if isinstance(message, Request):
+        if is_request:
             self._requests[id_key(message.id)] = self._last
         self._measure(size)
         self._schedule()

@@ -72,6 +72,8 @@ class Member:
     ) -> None:
         self.label = label
         self.upstream = upstream
+        #: Which server it is, in a catalogue.
+        self.key = label.server, upstream
         #: The resources that the client is told of, by the key of the raw own URI.
         self.followed: dict[bytes, bytes] = {}
         self._names = names
@@ -149,9 +151,9 @@ class Member:
         return task
 
     async def _fetch(self, method: str) -> None:
-        catalogue, upstream = self._catalogue, self.upstream
+        catalogue, key = self._catalogue, self.key
         loop = asyncio.get_running_loop()
-        begun = catalogue.begin(upstream, method)
+        begun = catalogue.begin(key, method)
         items: Sequence[bytes] | None = None
         error: AnywireError | None = None
         try:
@@ -159,7 +161,7 @@ class Member:
         except AnywireError as caught:
             error = caught
         finally:
-            catalogue.settle(upstream, method, begun, items, loop.time())
+            catalogue.settle(key, method, begun, items, loop.time())
         if error is None:
             self._missing.pop(method, None)
         else:
@@ -173,7 +175,7 @@ class Member:
         if not conversation.is_open:
             await asyncio.wait([conversation.running])
             raise self._error or TransportError(conversation.reason())
-        self._catalogue.introduce(self.upstream, conversation.instructions)
+        self._catalogue.introduce(self.key, conversation.instructions)
         if not conversation.can(method):
             return ()
         return await self._ask_for_pages(conversation, method)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -37,7 +37,7 @@ class Roster(Troubles, Protocol):
         """The servers, by their names, in order."""
         ...
 
-    def changed(self, catalogue: Catalogue, upstream: Upstream, notification: str) -> None:
+    def changed(self, catalogue: Catalogue, server: Hashable, notification: str) -> None:
         """A server has said that a list has changed."""
         ...
 
