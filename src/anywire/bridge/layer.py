@@ -55,6 +55,11 @@ class Layer:
         """The process behind, which wires to one have; others raise `AttributeError`."""
         return getattr(self._inner, "child")  # noqa: B009 it is no part of the contract
 
+    @property
+    def related(self) -> bytes | None:
+        """The raw id of the client's request that the message being handed over is about; None: not known."""
+        return getattr(self._inner, "related", None)
+
     async def start(self) -> None:
         """Open the wire."""
         await self._inner.start()

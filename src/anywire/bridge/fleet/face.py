@@ -125,13 +125,13 @@ class MemberFace:
 
         What a server waits for, and what spares it work, is taken in any case.
         """
-        size, is_request = size_of(message), isinstance(message, Request)
+        size = size_of(message)
         too_much = self._waiting_bytes and self._waiting_bytes + size > self._limits.unread_bytes
-        if self._closed or (is_request and too_much):
+        if self._closed or (too_much and isinstance(message, Request)):
             return False
         self._last += 1
         self._queue[self._last] = message, copy_context()
-        if is_request:
+        if isinstance(message, Request):
             self._requests[id_key(message.id)] = self._last
         self._measure(size)
         self._schedule()

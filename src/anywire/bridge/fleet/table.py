@@ -129,7 +129,7 @@ class Table:
             return
         together = self.batches.add(reply) if self.batches.active else None
         if together is None:
-            self.tell(reply)
+            self.tell(reply, call.request.id)
         else:
             self.tell_together(together)
 
