@@ -14,7 +14,7 @@ from tests.bridge.fleet.houses import House, Play, Played, house
 
 CALLS = 40
 SERVERS = ("a", "b", "c")
-CAN = {"roots": {}}
+CAN: dict[str, Any] = {"roots": {}}
 
 
 class Troupe:
@@ -174,7 +174,9 @@ async def storm(seed: int) -> None:
             await asyncio.wait([replacing])
             for connection in ours.fleet._connections:
                 table = connection._table
-                assert not (table.calls or len(table.questions) or table._tokens)
+                assert not table.calls
+                assert not len(table.questions)
+                assert not table._tokens
         for guest, name in zip(guests, ("one", "two"), strict=True):
             answered = [each for each in guest.answers.values() if "result" in each]
             for each in answered:

@@ -111,7 +111,7 @@ async def test_processes_of_a_fleet_end_with_it(tmp_path: Path) -> None:
         upstream = Upstream(fleet.target, reports.append, era=Era.HANDSHAKE)
         async with asyncio.timeout(60), ScriptedPeer(upstream.target(), patience=30) as client:
             await client.initialize()
-            said: dict[str, Any] = {}
+            said: dict[int, Any] = {}
             for id, name, word in ((1, "left", "fatal"), (2, "right", "hello"), (3, "none", "hello")):
                 await client.call(id, f"{name}__work", {"name": word})
             while len(said) < 3:

@@ -59,16 +59,25 @@ class Lists:
         return self.merge(members, method)
 
     async def gather(self, members: Sequence[Member], method: str) -> None:
-        """Wait until all have answered, or too much time has passed."""
+        """Wait until all have answered, or have been asked too long ago."""
         fetches = {member: member.fetch(method) for member in members if self._fresh(member, method) is None}
         for member in fetches:
             self._seen.pop((member, method), None)  # it is about to see what comes
-        if fetches:
-            await asyncio.wait(fetches.values(), timeout=self._seconds)
-        for member, fetch in fetches.items():
-            if not fetch.done():
+        while fetches:
+            now = asyncio.get_running_loop().time()
+            for member in [member for member, fetch in fetches.items() if fetch.done()]:
+                del fetches[member]
+            for member in [member for member in fetches if self._left(member, method, now) <= 0]:
                 reason = f"{method} was not answered within {self._seconds:g} s"
                 self._troubles.troubled(member.label.server, reason)
+                del fetches[member]
+            if fetches:
+                seconds = min(self._left(member, method, now) for member in fetches)
+                await asyncio.wait(fetches.values(), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+
+    def _left(self, member: Member, method: str, now: float) -> float:
+        """Return how many seconds a server may still take for its answer."""
+        return member.asked_at(method) + self._seconds - now
 
     def _fresh(self, member: Member, method: str) -> Sequence[bytes] | None:
         return self._catalogue.fresh(member.key, method, asyncio.get_running_loop().time())

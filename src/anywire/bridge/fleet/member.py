@@ -85,6 +85,7 @@ class Member:
         self._error: AnywireError | None = None
         self._due = 0.0
         self._fetching: dict[str, asyncio.Task[None]] = {}
+        self._asked_at: dict[str, float] = {}
         #: The lists that could not be had when they were asked for last.
         self._missing: dict[str, None] = {}
         self._again: asyncio.TimerHandle | None = None
@@ -145,10 +146,15 @@ class Member:
         """Let a list be asked for, once for all who want it; the task does not raise."""
         task = self._fetching.get(method)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._fetch(method))
-            self._fetching[method] = task
+            loop = asyncio.get_running_loop()
+            task = self._fetching[method] = loop.create_task(self._fetch(method))
+            self._asked_at[method] = loop.time()
             task.add_done_callback(lambda _: self._fetching.pop(method, None))
         return task
+
+    def asked_at(self, method: str) -> float:
+        """Return when a list was asked for last."""
+        return self._asked_at.get(method, 0.0)
 
     async def _fetch(self, method: str) -> None:
         catalogue, key = self._catalogue, self.key

@@ -71,7 +71,7 @@ class Table:
         self.introduction = NOBODY
         #: The revision agreed on, None before the handshake.
         self.revision: str | None = None
-        #: The client has said that its handshake is done.
+        #: The client has said that its handshake is done, or acts like it.
         self.initialized = False
         #: The raw params with which the level of the logs was set.
         self.level: bytes | None = None

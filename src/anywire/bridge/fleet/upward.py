@@ -128,6 +128,7 @@ class Upward:
 
     def _list(self, call: Call) -> None:
         table, request = self._table, call.request
+        table.initialized = True  # who has seen a list hears of its changes, whatever it has said
         members, cursor = list(table.members.values()), cursor_of(request.params)
         if cursor is not None:
             result = table.lists.page(request.method, cursor)
