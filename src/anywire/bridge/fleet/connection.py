@@ -106,6 +106,8 @@ class FleetConnection:
     def take_members(self) -> None:
         """Have the servers that the fleet has now; what others were asked before they still answer."""
         table, fleet = self._table, self._fleet
+        if table.closed:
+            return  # it is about to have none
         before, table.members = table.members, {}
         for server, upstream in fleet.members.items():
             member = before.get(server)
