@@ -65,6 +65,11 @@ class Layer:
         """Whether what comes in was written on the stdout of a child."""
         return writes_stdout(self._inner)
 
+    @property
+    def related(self) -> bytes | None:
+        """The raw id of the client's request that the message being handed over is about; None: not known."""
+        return getattr(self._inner, "related", None)
+
     async def start(self) -> None:
         """Open the wire."""
         await self._inner.start()

@@ -100,9 +100,9 @@ class Played:
         self._plays.put_nowait(Play(peer, wire))
         return wire
 
-    async def next(self) -> Play:
+    async def next(self, patience: float = 600.0) -> Play:
         """Wait for the next process."""
-        async with asyncio.timeout(600):
+        async with asyncio.timeout(patience):
             play = await self._plays.get()
         await play.peer.start()
         return play

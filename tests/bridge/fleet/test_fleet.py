@@ -9,6 +9,7 @@ import pytest
 
 from anywire import Context, Server
 from anywire.bridge.meeting.upstream import Sharing
+from anywire.client.event import ListChanged, ResourceUpdated
 from anywire.protocol.types.elicitation import ElicitFormParams, ElicitParams
 from tests.bridge.fleet.houses import Choice, Ours, house
 
@@ -105,3 +106,33 @@ async def test_prompts_and_resources_have_names_that_lead_back(era: Choice) -> N
         ]
         assert (await client.read_resource("LEFT+room://7")).text == "room 7 at left"
         assert (await client.complete("left__greet", "guest", "A")).completion.values == ["A of left"]
+
+
+@each_client
+@each_server
+async def test_changes_are_heard_of_whatever_the_two_sides_speak(
+    era: Choice, eras: tuple[Choice, ...]
+) -> None:
+    """A resource that is followed, under its name among all; and the lists of every server."""
+    left, right = inn("left", *eras), inn("right", *eras)
+    async with (
+        asyncio.timeout(20),
+        house({"left": Ours(left), "right": Ours(right)}) as ours,
+        ours.client(era) as client,
+    ):
+        assert len(await client.tools()) == 4
+        async with client.listen(resources=["right+bed://one"]) as events:
+            left.resource_updated("bed://one")
+            right.resource_updated("bed://one")
+            updated = await anext(events)
+            assert isinstance(updated, ResourceUpdated)
+            assert updated.uri == "right+bed://one"
+
+            @right.tool
+            def more() -> str:
+                return "more"
+
+            changed = await anext(events)
+            assert isinstance(changed, ListChanged)
+            assert changed.which == "tools"
+            assert "right__more" in [tool.name for tool in await client.tools()]

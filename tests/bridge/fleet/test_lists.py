@@ -144,6 +144,9 @@ async def test_a_slow_server_is_left_out_and_comes_later() -> None:
         assert [tool["name"] for tool in reply["result"]["tools"]] == ["quick__do"]
         assert ours.reports == ["slow: tools/list was not answered within 15 s"]
         assert list(ours.fleet.troubles) == ["slow"]
+        before = asyncio.get_running_loop().time()
+        assert await tools(client) == ["quick__do"]  # it is not waited for a second time
+        assert asyncio.get_running_loop().time() < before + 1
         second = await slow.next()
         await second.opens()
         await second.lists("crawl")

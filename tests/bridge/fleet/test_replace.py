@@ -121,6 +121,19 @@ async def test_a_server_that_nothing_was_asked_leaves_at_once() -> None:
 
 
 @in_virtual_time
+async def test_a_client_that_is_leaving_starts_nothing_more() -> None:
+    """Another server that comes meanwhile is none of its."""
+    async with talk() as t:
+        closing = asyncio.ensure_future(t.client.close())
+        await asyncio.sleep(0)
+        makers = {name: t.house.maker(name) for name in t.house.upstreams}
+        t.house.have({**makers, "new": (new := Played())})
+        async with asyncio.timeout(10):
+            await closing
+        assert new.made == 0
+
+
+@in_virtual_time
 async def test_a_closed_fleet_is_offered_no_more() -> None:
     """Its clients are ended, and others refused."""
     async with talk() as t:

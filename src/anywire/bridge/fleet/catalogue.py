@@ -80,7 +80,7 @@ class Catalogue:
 
     def drop(self, server: Hashable) -> None:
         """A server is not in the fleet any more."""
-        self._entries = {key: entry for key, entry in self._entries.items() if key[0] is not server}
+        self._entries = {key: entry for key, entry in self._entries.items() if key[0] != server}
         self._instructions.pop(server, None)
 
     # What a server says of itself.

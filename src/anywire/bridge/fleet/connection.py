@@ -17,7 +17,6 @@ from anywire.bridge.fleet.member import Member
 from anywire.bridge.fleet.renaming import LISTS
 from anywire.bridge.fleet.table import Roster, Table
 from anywire.bridge.fleet.upward import Upward
-from anywire.bridge.meeting.upstream import Upstream
 from anywire.errors import AnywireError
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.wire.message import Batch, Message
@@ -107,6 +106,8 @@ class FleetConnection:
     def take_members(self) -> None:
         """Have the servers that the fleet has now; what others were asked before they still answer."""
         table, fleet = self._table, self._fleet
+        if table.closed:
+            return  # it is about to have none
         before, table.members = table.members, {}
         for server, upstream in fleet.members.items():
             member = before.get(server)
@@ -118,6 +119,7 @@ class FleetConnection:
         new = set(table.members.values()) - set(before.values())
         for member in gone:
             table.lists.forget(member)
+            table.catalogue.drop(member.key)
             member.retire()
         if table.revision is not None:
             table.lists.prepare(new, "tools/list")
@@ -147,10 +149,9 @@ class FleetConnection:
                 if method in methods:
                     self._table.tell_changed(notification)
 
-    def list_changed(self, upstream: Upstream, notification: str) -> None:
+    def list_changed(self, notification: str) -> None:
         """A list of a server has changed."""
-        if any(member.upstream is upstream for member in self._table.members.values()):
-            self._table.tell_changed(notification)
+        self._table.tell_changed(notification)
 
     # Pressure.
 

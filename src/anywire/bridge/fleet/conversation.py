@@ -105,6 +105,8 @@ class Conversation:
     ) -> None:
         self.label = label
         self.upstream = upstream
+        #: Which server it is, in a catalogue.
+        self.key = label.server, upstream
         #: Why it has ended.
         self.error: AnywireError | None = None
         #: What the server has said that it can do, raw; None before it did.

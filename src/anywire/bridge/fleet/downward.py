@@ -67,7 +67,7 @@ class Downward:
     ) -> None:
         table = self._table
         if message.method in LISTS:
-            table.fleet.changed(table.catalogue, conversation.upstream, message.method)
+            table.fleet.changed(table.catalogue, conversation.key, message.method)
         elif message.method == "notifications/progress":
             token = get_member(message.params or b"", "progressToken")
             call = None if token is None else table.reporting(conversation, token)

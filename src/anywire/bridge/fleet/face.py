@@ -121,9 +121,13 @@ class MemberFace:
         self._schedule()
 
     def put(self, message: Message) -> bool:
-        """Send something; False where it was not taken, since too much waits already."""
+        """Send something; False where a request was not taken, since too much waits already.
+
+        What a server waits for, and what spares it work, is taken in any case.
+        """
         size = size_of(message)
-        if self._waiting_bytes and self._waiting_bytes + size > self._limits.unread_bytes:
+        too_much = self._waiting_bytes and self._waiting_bytes + size > self._limits.unread_bytes
+        if self._closed or (too_much and isinstance(message, Request)):
             return False
         self._last += 1
         self._queue[self._last] = message, copy_context()

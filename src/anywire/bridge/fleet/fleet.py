@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import MappingProxyType
 
 from anywire.bridge.fleet.catalogue import Catalogue
@@ -78,12 +78,11 @@ class Fleet:
         """
         before, self._members = self._members, dict(members)
         self.names.name_servers(members)
-        kept = set(self._members.values())
         retired = {name: each for name, each in before.items() if self._members.get(name) is not each}
         for name, upstream in retired.items():
             self._troubles.pop(name, None)
-            if self._catalogue is not None and upstream not in kept:
-                self._catalogue.drop(upstream)
+            if self._catalogue is not None:
+                self._catalogue.drop((name, upstream))
         if retired or before.keys() != self._members.keys():
             for connection in list(self._connections):
                 connection.take_members()
@@ -105,8 +104,7 @@ class Fleet:
 
         Raises `TransportClosed` after `close()`.
         """
-        if self._closed:
-            raise TransportClosed("the servers are not offered any more")
+        self._refuse_when_closed()
         catalogue = self._catalogue
         return FleetConnection(self, Catalogue(self.limits) if catalogue is None else catalogue)
 
@@ -115,23 +113,28 @@ class Fleet:
         self._closed = True
         await asyncio.gather(*(connection.close() for connection in list(self._connections)))
 
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise TransportClosed("the servers are not offered any more")
+
     # What connections say.
 
     def opened(self, connection: FleetConnection) -> None:
-        """A connection is in use from now on."""
+        """A connection is in use from now on.  Raises `TransportClosed` after `close()`."""
+        self._refuse_when_closed()
         self._connections.add(connection)
 
     def gone(self, connection: FleetConnection) -> None:
         """... and no more."""
         self._connections.discard(connection)
 
-    def changed(self, catalogue: Catalogue, upstream: Upstream, notification: str) -> None:
+    def changed(self, catalogue: Catalogue, server: Hashable, notification: str) -> None:
         """A server has said that a list has changed: whoever may have seen it is told."""
-        seen = [catalogue.forget(upstream, method) for method in LISTS[notification]]
+        seen = [catalogue.forget(server, method) for method in LISTS[notification]]
         if any(seen):
             for connection in list(self._connections):
                 if connection.catalogue is catalogue:
-                    connection.list_changed(upstream, notification)
+                    connection.list_changed(notification)
 
     def troubled(self, server: str, reason: str) -> None:
         """A server's lists are left out, or as old as they are; each reason is reported once in a row."""

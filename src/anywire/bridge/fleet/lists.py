@@ -56,28 +56,37 @@ class Lists:
         """Return the raw result where nobody has to be asked, else None."""
         if any(self._fresh(member, method) is None for member in members):
             return None
-        return self._merge(members, method)
+        return self.merge(members, method)
 
-    async def gather(self, members: Sequence[Member], method: str) -> bytes:
-        """Return the raw result, when all have answered or too much time has passed."""
+    async def gather(self, members: Sequence[Member], method: str) -> None:
+        """Wait until all have answered, or have been asked too long ago."""
         fetches = {member: member.fetch(method) for member in members if self._fresh(member, method) is None}
         for member in fetches:
             self._seen.pop((member, method), None)  # it is about to see what comes
-        if fetches:
-            await asyncio.wait(fetches.values(), timeout=self._seconds)
-        for member, fetch in fetches.items():
-            if not fetch.done():
+        while fetches:
+            now = asyncio.get_running_loop().time()
+            for member in [member for member, fetch in fetches.items() if fetch.done()]:
+                del fetches[member]
+            for member in [member for member in fetches if self._left(member, method, now) <= 0]:
                 reason = f"{method} was not answered within {self._seconds:g} s"
                 self._troubles.troubled(member.label.server, reason)
-        return self._merge(members, method)
+                del fetches[member]
+            if fetches:
+                seconds = min(self._left(member, method, now) for member in fetches)
+                await asyncio.wait(fetches.values(), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+
+    def _left(self, member: Member, method: str, now: float) -> float:
+        """Return how many seconds a server may still take for its answer."""
+        return member.asked_at(method) + self._seconds - now
 
     def _fresh(self, member: Member, method: str) -> Sequence[bytes] | None:
-        return self._catalogue.fresh(member.upstream, method, asyncio.get_running_loop().time())
+        return self._catalogue.fresh(member.key, method, asyncio.get_running_loop().time())
 
-    def _merge(self, members: Sequence[Member], method: str) -> bytes:
+    def merge(self, members: Iterable[Member], method: str) -> bytes:
+        """Return the raw result that has what is known."""
         merged: list[bytes] = []
         for member in members:
-            items = self._catalogue.last(member.upstream, method) or ()
+            items = self._catalogue.last(member.key, method) or ()
             self._seen[member, method] = items
             merged += items
         return self._pages.first(method, merged)
@@ -90,7 +99,7 @@ class Lists:
             return False
         self._troubles.well(member.label.server)
         seen = self._seen.get((member, method))
-        now = self._catalogue.last(member.upstream, method) or ()
+        now = self._catalogue.last(member.key, method) or ()
         return seen is not None and list(seen) != list(now)
 
     def forget(self, member: Member) -> None:

@@ -72,6 +72,8 @@ class Member:
     ) -> None:
         self.label = label
         self.upstream = upstream
+        #: Which server it is, in a catalogue.
+        self.key = label.server, upstream
         #: The resources that the client is told of, by the key of the raw own URI.
         self.followed: dict[bytes, bytes] = {}
         self._names = names
@@ -83,6 +85,7 @@ class Member:
         self._error: AnywireError | None = None
         self._due = 0.0
         self._fetching: dict[str, asyncio.Task[None]] = {}
+        self._asked_at: dict[str, float] = {}
         #: The lists that could not be had when they were asked for last.
         self._missing: dict[str, None] = {}
         self._again: asyncio.TimerHandle | None = None
@@ -143,15 +146,20 @@ class Member:
         """Let a list be asked for, once for all who want it; the task does not raise."""
         task = self._fetching.get(method)
         if task is None:
-            task = asyncio.get_running_loop().create_task(self._fetch(method))
-            self._fetching[method] = task
+            loop = asyncio.get_running_loop()
+            task = self._fetching[method] = loop.create_task(self._fetch(method))
+            self._asked_at[method] = loop.time()
             task.add_done_callback(lambda _: self._fetching.pop(method, None))
         return task
 
+    def asked_at(self, method: str) -> float:
+        """Return when a list was asked for last."""
+        return self._asked_at.get(method, 0.0)
+
     async def _fetch(self, method: str) -> None:
-        catalogue, upstream = self._catalogue, self.upstream
+        catalogue, key = self._catalogue, self.key
         loop = asyncio.get_running_loop()
-        begun = catalogue.begin(upstream, method)
+        begun = catalogue.begin(key, method)
         items: Sequence[bytes] | None = None
         error: AnywireError | None = None
         try:
@@ -159,7 +167,7 @@ class Member:
         except AnywireError as caught:
             error = caught
         finally:
-            catalogue.settle(upstream, method, begun, items, loop.time())
+            catalogue.settle(key, method, begun, items, loop.time())
         if error is None:
             self._missing.pop(method, None)
         else:
@@ -173,7 +181,7 @@ class Member:
         if not conversation.is_open:
             await asyncio.wait([conversation.running])
             raise self._error or TransportError(conversation.reason())
-        self._catalogue.introduce(self.upstream, conversation.instructions)
+        self._catalogue.introduce(self.key, conversation.instructions)
         if not conversation.can(method):
             return ()
         return await self._ask_for_pages(conversation, method)

@@ -16,7 +16,14 @@ from typing import Final, TypeAlias
 import msgspec
 
 from anywire.bridge.fleet.names import Found, Label, Names, Unlisted, text_of
-from anywire.bridge.sharing.rewriting import repeats, with_error, with_member, with_params, with_result
+from anywire.bridge.sharing.rewriting import (
+    repeats,
+    replaced,
+    with_error,
+    with_member,
+    with_params,
+    with_result,
+)
 from anywire.wire.message import ErrorResponse, Notification, Request, Response, id_token
 from anywire.wire.scan import scan_array
 from anywire.wire.splice import get_member, set_member
@@ -51,8 +58,10 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _NAMED: Final = frozenset({"tools/call", "prompts/get"})
 _LOCATED: Final = frozenset({"resources/read", "resources/subscribe", "resources/unsubscribe"})
-#: What is not there need not be looked for; a letter may be written as an escape.
-_MARKS: Final = (b'uri"', b"\\u00")
+#: A letter of a name may be written as one of these.
+_ESCAPED: Final = (b"\\u00",)
+#: What is not there need not be looked for.
+_MARKS: Final = (b'uri"', *_ESCAPED)
 
 
 class Addressed(msgspec.Struct, frozen=True):
@@ -84,13 +93,21 @@ def address(names: Names, request: Request) -> Address:
         member, find = "uri", names.find_uri
     else:
         return _address_completion(names, request)
-    if repeats(request.params, member):
+    params = request.params or b""
+    if _may_repeat(params, member) and repeats(params, member):
         return Ambiguous(member)
-    found = find(get_member(request.params or b"", member))
+    name = get_member(params, member) or b""
+    found = find(name)
     if not isinstance(found, Found):
         return found
     located = found.raw if member == "uri" else None
-    return Addressed(found.label, with_member(request, member, found.raw), located)
+    renamed = with_params(request, replaced(params, member, name, found.raw))
+    return Addressed(found.label, renamed, located)
+
+
+def _may_repeat(params: bytes, member: str) -> bool:
+    """Say whether a member could be there twice: most params are spared a closer look."""
+    return params.count(b'"%b"' % member.encode()) > 1 or any(mark in params for mark in _ESCAPED)
 
 
 def _address_completion(names: Names, request: Request) -> Address:

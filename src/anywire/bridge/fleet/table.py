@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -37,7 +37,7 @@ class Roster(Troubles, Protocol):
         """The servers, by their names, in order."""
         ...
 
-    def changed(self, catalogue: Catalogue, upstream: Upstream, notification: str) -> None:
+    def changed(self, catalogue: Catalogue, server: Hashable, notification: str) -> None:
         """A server has said that a list has changed."""
         ...
 
@@ -71,7 +71,7 @@ class Table:
         self.introduction = NOBODY
         #: The revision agreed on, None before the handshake.
         self.revision: str | None = None
-        #: The client has said that its handshake is done.
+        #: The client has said that its handshake is done, or acts like it.
         self.initialized = False
         #: The raw params with which the level of the logs was set.
         self.level: bytes | None = None
@@ -129,7 +129,7 @@ class Table:
             return
         together = self.batches.add(reply) if self.batches.active else None
         if together is None:
-            self.tell(reply)
+            self.tell(reply, call.request.id)
         else:
             self.tell_together(together)
 

@@ -109,7 +109,7 @@ class Upward:
 
     def _initialize(self, call: Call) -> None:
         table, params = self._table, call.request.params
-        own = {name: table.catalogue.instructions(each.upstream) for name, each in table.members.items()}
+        own = {name: table.catalogue.instructions(each.key) for name, each in table.members.items()}
         table.revision, result = greet(params, instructions(table.labels(), own))
         table.introduction = introduce(params, table.revision)
         table.answer(call, Response(call.request.id, result))
@@ -128,6 +128,7 @@ class Upward:
 
     def _list(self, call: Call) -> None:
         table, request = self._table, call.request
+        table.initialized = True  # who has seen a list hears of its changes, whatever it has said
         members, cursor = list(table.members.values()), cursor_of(request.params)
         if cursor is not None:
             result = table.lists.page(request.method, cursor)
@@ -139,8 +140,10 @@ class Upward:
             self._work_on(call, self._gather(call, members))
 
     async def _gather(self, call: Call, members: list[Member]) -> None:
-        result = await self._table.lists.gather(members, call.request.method)
-        self._table.settle(call, Response(call.request.id, result))
+        table, request = self._table, call.request
+        await table.lists.gather(members, request.method)
+        result = table.lists.merge(table.members.values(), request.method)  # as they are by now
+        table.settle(call, Response(request.id, result))
 
     def _work_on(self, call: Call, work: Coroutine[Any, Any, None]) -> None:
         call.task = asyncio.get_running_loop().create_task(work)

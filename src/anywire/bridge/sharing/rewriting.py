@@ -19,6 +19,7 @@ __all__ = (
     "progress_token",
     "repeats",
     "repeats_token",
+    "replaced",
     "subscription_tag",
     "swap_progress_token",
     "with_error",
@@ -70,28 +71,31 @@ def with_member(message: _Asking, name: str, value: bytes) -> _Asking:
 
 def with_params(message: _Asking, params: bytes) -> _Asking:
     """Return a message that has params with others."""
-    frame = message.frame and _replaced(message.frame, "params", message.params or b"", params)
+    frame = message.frame and replaced(message.frame, "params", message.params or b"", params)
     return msgspec.structs.replace(message, params=params, frame=frame)
 
 
 def with_result(reply: Response, result: bytes) -> Response:
     """Return a reply with another raw result."""
-    frame = reply.frame and _replaced(reply.frame, "result", reply.result, result)
+    frame = reply.frame and replaced(reply.frame, "result", reply.result, result)
     return msgspec.structs.replace(reply, result=result, frame=frame)
 
 
 def with_error(reply: ErrorResponse, error: bytes) -> ErrorResponse:
     """Return an error with another raw `error`."""
-    frame = reply.frame and _replaced(reply.frame, "error", reply.error, error)
+    frame = reply.frame and replaced(reply.frame, "error", reply.error, error)
     return msgspec.structs.replace(reply, error=error, frame=frame)
 
 
-def _replaced(frame: bytes, name: str, old: bytes, new: bytes) -> bytes:
-    """Put a value in the place of a member's; of a long frame it is not looked for member by member."""
-    start = frame.find(old)
-    if start >= 0 and frame.rfind(old) == start:
-        return frame[:start] + new + frame[start + len(old) :]
-    return set_member(frame, name, new)
+def replaced(data: bytes, name: str, old: bytes, new: bytes) -> bytes:
+    """Return an object with a value in the place of `old`, which is that of a member.
+
+    Where those bytes stand but once it is not looked for member by member.
+    """
+    start = data.find(old)
+    if start >= 0 and data.rfind(old) == start:
+        return data[:start] + new + data[start + len(old) :]
+    return set_member(data, name, new)
 
 
 # What is inside `_meta`.
@@ -117,7 +121,7 @@ def swap_progress_token(message: _Asking, token: bytes) -> tuple[_Asking, bytes 
         changed = meta[: name.end()] + token + meta[name.end() + len(old) :]
     else:
         changed = set_member(meta, _TOKEN, token)
-    return with_params(message, _replaced(params, "_meta", meta, changed)), old
+    return with_params(message, replaced(params, "_meta", meta, changed)), old
 
 
 def subscription_tag(params: bytes | None) -> bytes | None:
