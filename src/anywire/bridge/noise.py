@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Final
 
 from anywire.transport.contract import Transport
-from anywire.transport.stream import StreamTransport
 from anywire.wire.message import Fault
 
 __all__ = ("Noise", "writes_stdout")
@@ -16,7 +15,7 @@ _SHOWN_BYTES: Final = 120
 
 def writes_stdout(target: Transport) -> bool:
     """Say whether what comes from there was written on the stdout of a child."""
-    return isinstance(target, StreamTransport) or bool(getattr(target, "writes_stdout", False))
+    return bool(getattr(target, "writes_stdout", False))
 
 
 class Noise:

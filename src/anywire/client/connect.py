@@ -105,9 +105,8 @@ def _start(command: Command, framing: Framing | None, limits: Limits) -> Transpo
 
 def explain_silence(transport: Transport) -> str:
     """Say why a child may not have answered; empty where the transport is no child's."""
-    from anywire.transport.stdio_client import StdioClientTransport
-
-    return transport.explain_silence() if isinstance(transport, StdioClientTransport) else ""
+    explain = getattr(transport, "explain_silence", None)
+    return "" if explain is None else str(explain())
 
 
 def http_transport(
