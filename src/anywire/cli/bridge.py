@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from anywire.cli.headers import add_forward_option, add_header_options, forwarding_of
 from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.recording import add_record_options, recording
 from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
@@ -95,6 +96,7 @@ def add_parser(commands: Commands) -> Parser:
         "such as --idle 5m",
     )
     add_limit_options(parser)
+    add_record_options(parser)
     return parser
 
 
@@ -110,9 +112,11 @@ def run(options: argparse.Namespace) -> int:
         refuse_guard_options(options)
     forwarding = forwarding_of(options, over_http=isinstance(face, HttpAddress))
     make_target = target_maker(options, children, forwarding)
-    if isinstance(face, HttpAddress):
-        return _offer_http(options, face, make_target, children, forwarding)
-    return _offer_stdio(options, face, make_target, children)
+    with recording(options) as taps:
+        make_target = taps.maker(make_target)
+        if isinstance(face, HttpAddress):
+            return _offer_http(options, face, make_target, children, forwarding)
+        return _offer_stdio(options, face, make_target, children)
 
 
 def _offer_stdio(

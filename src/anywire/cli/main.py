@@ -35,6 +35,7 @@ COMMANDS = (
     "doctor",
     "bridge",
     "serve",
+    "show",
     "completion",
 )
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.recording import add_record_options, recording
 from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
     from anywire.protocol.http.guard import Guard
+    from anywire.server.server import Server
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
     from anywire.wire.limits import Limits
@@ -62,6 +64,7 @@ def add_parser(commands: Commands) -> Parser:
     )
     add_guard_options(parser)
     add_limit_options(parser)
+    add_record_options(parser)
     return parser
 
 
@@ -77,17 +80,19 @@ def run(options: argparse.Namespace) -> int:
             raise ConfigError("--path is for --http and --sse; stdio has none")
         refuse_guard_options(options)
         claim_stdio()
-        load_server(options.target).run()
+    with recording(options) as taps:
+        server = load_server(options.target)
+        server.layer = taps.of_server(options.target)
+        if options.http is not None or options.sse is not None:
+            return _serve_http(options, server)
+        server.run()
         return 0
-    return _serve_http(options)
 
 
-def _serve_http(options: argparse.Namespace) -> int:
+def _serve_http(options: argparse.Namespace, server: Server) -> int:
     from anywire.bridge.endpoint import HttpAddress
-    from anywire.cli.load import load_server
     from anywire.transport.asgi_host import split_address
 
-    server = load_server(options.target)
     host, port = split_address(options.http or options.sse)
     given = options.path if options.path is not None else "/sse" if options.sse else "/mcp"
     path = "/" + unquote(given).lstrip("/")

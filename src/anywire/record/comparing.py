@@ -1,0 +1,116 @@
+"""Where two JSON values differ, exactly: numbers by how they are written, secrets that were left out by any.
+
+A recording without its secrets can still be compared with what has them: what stands in the place of a
+secret is equal to whatever stands there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final, TypeAlias, cast
+
+import msgspec
+
+from anywire.record.secrets import STAND_IN
+from anywire.wire.scan import scan_object
+from anywire.wire.value import Verbatim
+
+__all__ = ("MISSING", "Difference", "differences", "plain", "same_params", "without")
+
+_Json: TypeAlias = Any
+_STAND_IN: Final = re.compile(STAND_IN.pattern.decode())
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+#: What stands on a side where there is no such member or item.
+MISSING: Final = _Missing()
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A place where two values differ: its path (`params.arguments.a[0]`), and what stands there in each."""
+
+    path: str
+    first: object
+    second: object
+
+
+def _number(token: str) -> Verbatim:
+    return Verbatim(token.encode())
+
+
+def plain(raw: bytes) -> _Json:
+    """Return a JSON text as a value in which a number is its spelling.  Raises `ValueError`."""
+    try:
+        return json.loads(raw, parse_int=_number, parse_float=_number, parse_constant=_number)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def without(data: bytes, *names: str) -> bytes:
+    """Return a JSON object without some of its members; anything else as it is."""
+    scan = scan_object(data)
+    if scan.stopped != -1 or not any(member.name in names for member in scan.members):
+        return data
+    kept = [data[member.start : member.value_end] for member in scan.members if member.name not in names]
+    return b"{%b}" % b",".join(kept)
+
+
+def same_params(first: bytes | None, second: bytes | None) -> bool:
+    """Say whether the params of two requests ask for the same, apart from what `_meta` says."""
+    one, other = without(first or b"{}", "_meta"), without(second or b"{}", "_meta")
+    if one == other:
+        return True
+    try:
+        return next(differences(plain(one), plain(other)), None) is None
+    except ValueError:
+        return False
+
+
+def differences(first: _Json, second: _Json, path: str = "") -> Iterator[Difference]:
+    """Yield where two values of `plain` differ, in the order of the first."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        one, other = cast("dict[str, _Json]", first), cast("dict[str, _Json]", second)
+        for name in [*one, *(name for name in other if name not in one)]:
+            at = _member(path, name)
+            yield from differences(one.get(name, MISSING), other.get(name, MISSING), at)
+    elif isinstance(first, list) and isinstance(second, list):
+        left, right = cast("list[_Json]", first), cast("list[_Json]", second)
+        for index in range(max(len(left), len(right))):
+            at = f"{path}[{index}]"
+            yield from differences(_item(left, index), _item(right, index), at)
+    elif not _equal(first, second):
+        yield Difference(path, first, second)
+
+
+def _member(path: str, name: str) -> str:
+    if not re.fullmatch(r"[\w$-]+", name):
+        return f"{path}[{json.dumps(name)}]"
+    return f"{path}.{name}" if path else name
+
+
+def _item(items: list[_Json], index: int) -> _Json:
+    return items[index] if index < len(items) else MISSING
+
+
+def _equal(first: _Json, second: _Json) -> bool:
+    if type(first) is type(second) and first == second:
+        return True
+    return _covers(first, second) or _covers(second, first)
+
+
+def _covers(hidden: _Json, shown: _Json) -> bool:
+    """Say whether one is a text out of which secrets were left, and the other may be it with them."""
+    if not isinstance(hidden, str) or shown is MISSING or "***" not in hidden:
+        return False
+    pieces = _STAND_IN.split(hidden)
+    if pieces == ["", ""]:
+        return isinstance(shown, str | Verbatim)
+    if len(pieces) == 1 or not isinstance(shown, str):
+        return False
+    return re.fullmatch(".*".join(map(re.escape, pieces)), shown, re.DOTALL) is not None
