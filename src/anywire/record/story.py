@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from anywire.protocol.methods import Direction
+from anywire.protocol.rewriting import progress_token
 from anywire.record.entry import Entry, Event, directions
 from anywire.record.exchange import Exchange, begin, other
 from anywire.record.rounds import Rounds
@@ -20,7 +21,7 @@ from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notificat
 from anywire.wire.peer import read_cancel
 from anywire.wire.splice import get_member
 
-__all__ = ("Session", "Teller", "Told", "progress_token")
+__all__ = ("Session", "Teller", "Told")
 
 #: The recording in the file, the conversation, the request that stands for itself in it.
 _Place: TypeAlias = tuple[int, int, int]
@@ -188,10 +189,3 @@ class Teller:
 
 def _place(told: Told) -> _Place:
     return told.session.run, told.session.number, told.entry.call
-
-
-def progress_token(params: bytes | None) -> bytes | None:
-    """Return the raw progress token of a request's params."""
-    if params is None or b"progressToken" not in params:
-        return None
-    return get_member(get_member(params, "_meta") or b"", "progressToken")
