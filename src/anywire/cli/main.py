@@ -36,6 +36,8 @@ COMMANDS = (
     "bridge",
     "serve",
     "show",
+    "replay",
+    "diff",
     "completion",
 )
 

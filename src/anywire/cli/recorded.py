@@ -15,8 +15,9 @@ from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
     from anywire.record.entry import Entry, Unreadable
+    from anywire.record.score import Score
 
-__all__ = ("RECORDING_HELP", "add_choice", "chosen", "read_recording", "refuse_command")
+__all__ = ("RECORDING_HELP", "add_choice", "chosen", "read_recording", "read_scores", "refuse_command")
 
 #: What FILE is.
 RECORDING_HELP = "a recording, such as wire.ndjson; - is stdin"
@@ -117,3 +118,23 @@ def refuse_command(options: argparse.Namespace, name: str) -> None:
     """Refuse a command behind `--` where a recording is read.  Raises `ConfigError`."""
     if options.command is not None:
         raise ConfigError(f"{name} reads a recording; it takes no command behind '--'")
+
+
+def read_scores(name: str, options: argparse.Namespace) -> list[Score]:
+    """Return the conversations of a recording that the options choose, to be played or compared.
+
+    Raises `ConfigError` as `read_recording`, and where there is none.
+    """
+    from anywire.record.entry import Entry
+    from anywire.record.score import compose
+
+    entries = (
+        each
+        for found in read_recording(name)
+        for each in found
+        if isinstance(each, Entry) and chosen(options, each)
+    )
+    scores = compose(entries)
+    if not scores:
+        raise ConfigError(f"{name} has no such conversation in it")
+    return scores

@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
 from anywire.record.secrets import STAND_IN
 from anywire.wire.splice import drop_members
-from anywire.wire.value import Verbatim
+from anywire.wire.value import Verbatim, encode_value
 
-__all__ = ("MISSING", "Difference", "differences", "plain", "same_params")
+__all__ = (
+    "MISSING",
+    "Difference",
+    "differences",
+    "differences_of",
+    "differences_of_params",
+    "plain",
+    "same_params",
+)
 
 _Json: TypeAlias = Any
+# So much of a value is shown.
+_SHOWN: Final = 60
 _STAND_IN: Final = re.compile(STAND_IN.pattern.decode())
 
 
@@ -33,11 +43,14 @@ MISSING: Final = _Missing()
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A place where two values differ: its path (`params.arguments.a[0]`), and what stands there in each."""
+    """A place where two values differ: its path (`.arguments.a[0]`), and what stands there in each."""
 
     path: str
     first: object
     second: object
+
+    def __str__(self) -> str:
+        return f"{self.path}: {_shown(self.first)} and {_shown(self.second)}"
 
 
 def _number(token: str) -> Verbatim:
@@ -54,13 +67,26 @@ def plain(raw: bytes) -> _Json:
 
 def same_params(first: bytes | None, second: bytes | None) -> bool:
     """Say whether the params of two requests ask for the same, apart from what `_meta` says."""
-    one, other = drop_members(first or b"{}", "_meta"), drop_members(second or b"{}", "_meta")
+    return next(differences_of_params(first, second), None) is None
+
+
+def differences_of(
+    first: bytes | None, second: bytes | None, *, but_for: Container[str] = ()
+) -> Iterator[Difference]:
+    """Yield where two JSON objects differ, but for the places of these paths.  Never raises."""
+    one, other = first or b"{}", second or b"{}"
     if one == other:
-        return True
+        return
     try:
-        return next(differences(plain(one), plain(other)), None) is None
+        found = differences(plain(one), plain(other))
+        yield from (each for each in found if each.path not in but_for)
     except (ValueError, RecursionError):
-        return False
+        yield Difference("", Verbatim(one), Verbatim(other))
+
+
+def differences_of_params(first: bytes | None, second: bytes | None) -> Iterator[Difference]:
+    """Yield where the params of two requests differ, apart from what `_meta` says.  Never raises."""
+    return differences_of(drop_members(first or b"{}", "_meta"), drop_members(second or b"{}", "_meta"))
 
 
 def differences(first: _Json, second: _Json, path: str = "") -> Iterator[Difference]:
@@ -82,7 +108,7 @@ def differences(first: _Json, second: _Json, path: str = "") -> Iterator[Differe
 def _member(path: str, name: str) -> str:
     if not re.fullmatch(r"[\w$-]+", name):
         return f"{path}[{json.dumps(name)}]"
-    return f"{path}.{name}" if path else name
+    return f"{path}.{name}"
 
 
 def _item(items: list[_Json], index: int) -> _Json:
@@ -105,3 +131,10 @@ def _covers(hidden: _Json, shown: _Json) -> bool:
     if len(pieces) == 1 or not isinstance(shown, str):
         return False
     return re.fullmatch(".*".join(map(re.escape, pieces)), shown, re.DOTALL) is not None
+
+
+def _shown(value: object) -> str:
+    if value is MISSING:
+        return "nothing"
+    text = encode_value(value).decode("utf-8", "backslashreplace")
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -22,6 +22,7 @@ from anywire.wire.value import decode_value, encode_value
 
 __all__ = (
     "FORMAT",
+    "RECORDED_LIMITS",
     "Entry",
     "Event",
     "Unreadable",
@@ -39,8 +40,8 @@ FORMAT: Final = 1
 #: The direction of a message, by the words that stand for it.
 directions: Final = {each.value: each for each in (Direction.TO_SERVER, Direction.TO_CLIENT)}
 
-# The limits of the wire hold for what comes in.  What is in a recording was let in.
-_LIMITS: Final = DEFAULT_LIMITS.replace(batch_messages=1_000_000, members=1_000_000, depth=1_000)
+#: The limits of the wire hold for what comes in.  What is in a recording was let in.
+RECORDED_LIMITS: Final = DEFAULT_LIMITS.replace(batch_messages=1_000_000, members=1_000_000, depth=1_000)
 
 
 class Event:
@@ -107,7 +108,7 @@ class Entry(msgspec.Struct, kw_only=True, rename={"by_peer": "byPeer"}):
 
     def read(self) -> Message | Batch | Fault:
         """Return the message that an entry with a message holds."""
-        return decode(self.raw, _LIMITS)
+        return decode(self.raw, RECORDED_LIMITS)
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -167,12 +168,12 @@ def _read_line(line: bytes) -> Entry:
         return _decoder.decode(line)
     except (msgspec.MsgspecError, RecursionError):
         # Half of a surrogate pair, or many levels: JSON that the fast decoder refuses.
-        scan = scan_object(line, frozenset({"message"}), most=_LIMITS.members)
+        scan = scan_object(line, frozenset({"message"}), most=RECORDED_LIMITS.members)
         member = scan.find("message")
         if scan.stopped != -1 or member is None:
             raise
         raw = line[member.value_start : member.value_end]
-        if isinstance(decode(raw, _LIMITS), Fault):
+        if isinstance(decode(raw, RECORDED_LIMITS), Fault):
             raise
         rest = line[: member.value_start] + b"null" + line[member.value_end :]
         entry = decode_value(rest, Entry, _decoder)
