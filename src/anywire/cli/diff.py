@@ -61,9 +61,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _sentence(finding: Finding, first: str, second: str) -> str:
-    places = [
-        f"{name}:{line}"
-        for name, line in ((first, finding.first), (second, finding.second))
-        if line is not None
-    ]
+    lines = (first, finding.first), (second, finding.second)
+    places = [f"{name}:{line}" for name, line in lines if line is not None]
     return f"session {finding.session}: {finding.what}" + (f" ({', '.join(places)})" if places else "")

@@ -17,15 +17,7 @@ from anywire.record.secrets import STAND_IN
 from anywire.wire.splice import drop_members
 from anywire.wire.value import Verbatim, encode_value
 
-__all__ = (
-    "MISSING",
-    "Difference",
-    "differences",
-    "differences_of",
-    "differences_of_params",
-    "plain",
-    "same_params",
-)
+__all__ = ("Difference", "differences_of", "differences_of_params", "same_params")
 
 _Json: TypeAlias = Any
 # So much of a value is shown.
@@ -38,8 +30,8 @@ class _Missing:
         return "nothing"
 
 
-#: What stands on a side where there is no such member or item.
-MISSING: Final = _Missing()
+# What stands on a side where there is no such member or item.
+_MISSING: Final = _Missing()
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -57,7 +49,7 @@ def _number(token: str) -> Verbatim:
     return Verbatim(token.encode())
 
 
-def plain(raw: bytes) -> _Json:
+def _plain(raw: bytes) -> _Json:
     """Return a JSON text as a value in which a number is its spelling.  Raises `ValueError`."""
     try:
         return json.loads(raw, parse_int=_number, parse_float=_number, parse_constant=_number)
@@ -78,7 +70,7 @@ def differences_of(
     if one == other:
         return
     try:
-        found = differences(plain(one), plain(other))
+        found = _differences(_plain(one), _plain(other))
         yield from (each for each in found if each.path not in but_for)
     except (ValueError, RecursionError):
         yield Difference("", Verbatim(one), Verbatim(other))
@@ -89,18 +81,18 @@ def differences_of_params(first: bytes | None, second: bytes | None) -> Iterator
     return differences_of(drop_members(first or b"{}", "_meta"), drop_members(second or b"{}", "_meta"))
 
 
-def differences(first: _Json, second: _Json, path: str = "") -> Iterator[Difference]:
-    """Yield where two values of `plain` differ, in the order of the first."""
+def _differences(first: _Json, second: _Json, path: str = "") -> Iterator[Difference]:
+    """Yield where two values of `_plain` differ, in the order of the first."""
     if isinstance(first, dict) and isinstance(second, dict):
         one, other = cast("dict[str, _Json]", first), cast("dict[str, _Json]", second)
         for name in [*one, *(name for name in other if name not in one)]:
             at = _member(path, name)
-            yield from differences(one.get(name, MISSING), other.get(name, MISSING), at)
+            yield from _differences(one.get(name, _MISSING), other.get(name, _MISSING), at)
     elif isinstance(first, list) and isinstance(second, list):
         left, right = cast("list[_Json]", first), cast("list[_Json]", second)
         for index in range(max(len(left), len(right))):
             at = f"{path}[{index}]"
-            yield from differences(_item(left, index), _item(right, index), at)
+            yield from _differences(_item(left, index), _item(right, index), at)
     elif not _equal(first, second):
         yield Difference(path, cast("object", first), cast("object", second))
 
@@ -112,7 +104,7 @@ def _member(path: str, name: str) -> str:
 
 
 def _item(items: list[_Json], index: int) -> _Json:
-    return items[index] if index < len(items) else MISSING
+    return items[index] if index < len(items) else _MISSING
 
 
 def _equal(first: _Json, second: _Json) -> bool:
@@ -123,7 +115,7 @@ def _equal(first: _Json, second: _Json) -> bool:
 
 def _covers(hidden: _Json, shown: _Json) -> bool:
     """Say whether one is a text out of which secrets were left, and the other may be it with them."""
-    if not isinstance(hidden, str) or shown is MISSING or "***" not in hidden:
+    if not isinstance(hidden, str) or shown is _MISSING or "***" not in hidden:
         return False
     pieces = _STAND_IN.split(hidden)
     if pieces == ["", ""]:
@@ -134,7 +126,7 @@ def _covers(hidden: _Json, shown: _Json) -> bool:
 
 
 def _shown(value: object) -> str:
-    if value is MISSING:
+    if value is _MISSING:
         return "nothing"
     text = encode_value(value).decode("utf-8", "backslashreplace")
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -1,4 +1,4 @@
-"""Where two recordings differ: conversation by conversation, request by request; ids and times do not count."""
+"""Where two recordings differ, request by request; ids and times do not count."""
 
 from __future__ import annotations
 
