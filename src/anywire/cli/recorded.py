@@ -59,16 +59,20 @@ def read_recording(name: str, *, follow: bool = False) -> Iterator[list[Entry | 
     from anywire.record.entry import Entry
     from anywire.record.recorder import previous
 
-    is_one, count = False, 0
+    before, held, is_one = previous(Path(name)), list[Entry | Unreadable](), False
     for found in _read_following(name) if follow and Path(name).is_file() else _read(name):
-        first = next((each for each in found if isinstance(each, Entry)), None)
-        before = previous(Path(name))
-        if not is_one and first is not None and first.continues and before.is_file():
-            yield from _read(str(before))
-        is_one, count = is_one or first is not None, count + len(found)
-        if not is_one and count > _LINES:
+        if is_one:
+            yield found
+            continue
+        held += found
+        first = next((each for each in held if isinstance(each, Entry)), None)
+        if first is None and len(held) > _LINES:
             break
-        yield found
+        if first is not None:
+            is_one = True
+            if first.continues and before.is_file():
+                yield from _read(str(before))
+            yield held
     if not is_one:
         raise ConfigError(f"{name} is no recording: none of its lines is what --record writes")
 

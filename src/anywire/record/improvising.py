@@ -100,7 +100,7 @@ class Improviser:
     def _unknown(self, request: Request, where: Hashable, now: float) -> list[Play] | ErrorResponse:
         """Answer what was never asked; a ping needs no recording."""
         if request.method == "ping":
-            return [Play(Response(request.id, b"{}"), where, request.id, now, 0)]
+            return [Play(Response(request.id, b"{}"), where, request.id, now)]
         code = JsonRpcErrorCode.MethodNotFound
         if request.method in self._methods:
             code = JsonRpcErrorCode.InvalidParams

@@ -42,11 +42,14 @@ __all__ = ("Play", "Playback", "named")
 # What the client may ask in another order than in the recording is looked for among so many.
 _WINDOW: Final = 100
 _SHOWN_DIFFERENCES: Final = 3
+# Clients lose progress that arrives together with the reply (the official TypeScript SDK does).
+_PAUSE_SECONDS: Final = 0.01
 
 
 class Play(msgspec.Struct, frozen=True):
     """A message to be sent, and not before `at` where the recording's own time counts.
 
+    Where it does not, `pause` is how many seconds it is to be apart from what was sent before it.
     `where` is what the request came with that it belongs to, `related` the id of that request while it has
     no answer; None for what belongs to none.  Those of one `group`, if it is not 0, go out as a batch.
     """
@@ -55,7 +58,8 @@ class Play(msgspec.Struct, frozen=True):
     where: Hashable | None
     related: bytes | None
     at: float
-    group: int
+    group: int = 0
+    pause: float = 0.0
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -75,6 +79,7 @@ class Playback:
         self._arrived: dict[int, float] = {}
         self._asked: dict[bytes, int] = {}
         self._answered: set[int] = set()
+        self._progressed: set[int] = set()
         self._armed: list[int] = []
         # How far each of the lists of the score has come.
         self._requests = self._awaited = self._answers = self._free = 0
@@ -165,7 +170,16 @@ class Playback:
             made.request.id if made is not None and is_open else None,
             self._time_of(step, now),
             step.group,
+            self._pause_before(step),
         )
+
+    def _pause_before(self, step: Step) -> float:
+        if not step.tied:
+            return 0.0
+        if step.answers == NOBODY:
+            self._progressed.add(step.owner)
+            return 0.0
+        return _PAUSE_SECONDS if step.owner in self._progressed else 0.0
 
     def _renamed(self, step: Step, made: _Made | None) -> Message:
         message = step.message

@@ -178,15 +178,16 @@ class _Line:
         first = plays[0]
         line = first.where if isinstance(first.where, _Line) else self
         message = first.message if len(plays) == 1 else Batch(tuple(play.message for play in plays))
-        if self._player.timing:
-            line.send_at(first.at, message, first.related)
-        else:
-            line.send(message, first.related)
+        at = first.at if self._player.timing else asyncio.get_running_loop().time() + first.pause
+        line.send_at(at, message, first.related)
 
     def send_at(self, at: float, message: Message | Batch, related: bytes | None) -> None:
-        """Send at a time of the loop, and after whatever was to be sent before."""
-        at = self._last = max(at, self._last + 1e-6)
+        """Send at a time of the loop, and after whatever is to be sent before."""
         loop = asyncio.get_running_loop()
+        if at <= loop.time() and not self._due:
+            self.send(message, related)
+            return
+        at = self._last = max(at, self._last + 1e-6)
 
         def send() -> None:
             self._due.discard(handle)

@@ -66,13 +66,14 @@ class Rounds:
         keys = _keys(brought.input_responses)
         likeness = _likeness(exchange, brought.request_state, keys)
         alike = self._open.get(likeness, [])
-        found = alike if len(alike) == 1 else [each for each in alike if each.keys == keys]
+        found = alike[:] if len(alike) == 1 else [each for each in alike if each.keys == keys]
         if len(found) != 1 or len(alike) >= _MOST_ALIKE:
             return None
-        alike.remove(found[0])
+        [before] = found
+        alike.remove(before)
         if not alike:
             del self._open[likeness]
-        return found[0].last
+        return before.last
 
     def answered(self, exchange: Exchange, result: bytes) -> bool:
         """Note a result; say whether it asks for another round."""
