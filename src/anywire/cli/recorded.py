@@ -59,7 +59,8 @@ def read_recording(name: str, *, follow: bool = False) -> Iterator[list[Entry | 
     from anywire.record.entry import Entry
     from anywire.record.recorder import previous
 
-    before, held, is_one = previous(Path(name)), list[Entry | Unreadable](), False
+    before, is_one = previous(Path(name)), False
+    held: list[Entry | Unreadable] = []
     for found in _read_following(name) if follow and Path(name).is_file() else _read(name):
         if is_one:
             yield found

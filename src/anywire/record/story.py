@@ -100,7 +100,10 @@ class Teller:
         session = self._session(entry)
         direction = directions.get(entry.direction)
         if not entry.raw or direction is None:
-            return [self._take_event(Told(entry, session))]
+            told = self._take_event(Told(entry, session))
+            # That a request which stands for itself is over shows in its reply.
+            is_usual = entry.event == Event.CLOSED and entry.call and not told.left and not entry.reason
+            return [] if is_usual else [told]
         session.messages += 1
         self.messages += 1
         read = entry.read()
