@@ -56,6 +56,20 @@ def test_what_was_given_is_left_out_wherever_it_stands() -> None:
     ] * 2
 
 
+def test_what_was_found_once_is_left_out_from_then_on() -> None:
+    """A tool may repeat what it was given, in the same message or in a later one; words may go on."""
+    secrets = Secrets(b"key")
+    told = secrets.hide(
+        json.dumps(
+            {"params": {"note": f"it is {SECRET}", "password": SECRET, "token": "production"}}
+        ).encode()
+    )
+    later = secrets.hide(json.dumps({"result": {"text": f"{SECRET} in production"}}).encode())
+
+    assert SECRET.encode() not in told + later
+    assert later.endswith(b' in production"}}')
+
+
 def test_what_is_no_secret_stays_byte_for_byte() -> None:
     """Words that only look like one, numbers, schemas, white space."""
     said = (

@@ -36,24 +36,31 @@ class Shower:
 
     def __init__(self, *, full: bool = False) -> None:
         self._full = full
-        self._known: set[tuple[int, int]] = set()
-        self._several = False
+        self._open: set[tuple[int, int]] = set()
+        self._latest = (0, 0)
+        self._began = 0.0
 
     def told(self, told: Told) -> Iterator[Line]:
-        """Return the lines of a thing that happened; where there are several sessions, each says of which."""
+        """Return the lines of a thing that happened; of several sessions at once, each says of which it is.
+
+        Times are counted from the beginning of the first of those that are open.
+        """
         session, key = told.session, (told.session.run, told.session.number)
-        if key not in self._known:
+        if key not in self._open:
+            self._began = self._began if self._open else session.began
             began = datetime.fromtimestamp(session.began, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            self._several = self._several or bool(self._known)
-            self._known.add(key)
             yield Line(f"session {session.number}: {visible(session.server)}, {began}", style="bold")
-        tag = f"[{session.number}]" if self._several else ""
+            self._open.add(key)
+            self._latest = key
+        tag = f"[{session.number}]" if len(self._open) > 1 or key != self._latest else ""
         line = self._line(told)
         yield Line(f"{tag}{line.text}", line.value, line.style)
         yield from unanswered(told.left)
+        if told.entry.event == Event.CLOSED and not told.entry.call:
+            self._open.discard(key)
 
     def _line(self, told: Told) -> Line:
-        start = f"{told.entry.seconds - told.session.began:9.3f}  {_ARROWS.get(told.entry.direction, '·')}"
+        start = f"{told.entry.seconds - self._began:9.3f}  {_ARROWS.get(told.entry.direction, '·')}"
         size = f", {_size(told.entry)}  "
         match told.message:
             case Request():

@@ -9,7 +9,6 @@ Secrets are found by the names beside them, see `SECRETS`.  What has no name bes
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -17,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from anywire.protocol.methods import METHODS
-from anywire.transport.redact import HIDDEN, parts_of
+from anywire.record.known import KnownSecrets
+from anywire.transport.redact import HIDDEN
 from anywire.wire.value import decode_value, encode_value
 
 __all__ = ("SECRETS", "STAND_IN", "Secrets")
@@ -37,7 +36,8 @@ SECRETS: Final[Mapping[str, str]] = {
     "Bearer …, Basic …": "what looks like credentials behind these words",
     "https://user:password@host, ?token=…": "user and password, and the value of a parameter of such a name, "
     "in any URL",
-    "what was given": "the values of `--env`, `--header` and their like, wherever they stand",
+    "what is known": "the values of `--env`, `--header` and their like, wherever they stand; and, from then "
+    "on, what was found under one of these names, unless it is a mere word",
 }
 
 #: How a stand-in looks.
@@ -120,17 +120,12 @@ class Secrets:
     """Leaves secrets out.
 
     `key` is random, and one for a recording.  `values` are secrets that are known: headers, variables of a
-    child.  They are left out wherever they stand, unless they are too short to be any.
+    child.  They are left out wherever they stand, and from then on those that were found by their names.
     """
 
     def __init__(self, key: bytes, values: Iterable[str] = ()) -> None:
         self._key = key
-        known = {part for value in values for part in parts_of(value)} - METHODS.keys()
-        # The longest first: what a shorter one leaves of a longer one would show.
-        each = sorted({spelled for part in known for spelled in _spellings(part)}, key=len, reverse=True)
-        # An escape is passed over as a whole, so that nothing is found that begins in the middle of one.
-        any_known = b"|".join(map(re.escape, each))
-        self._known = re.compile(rb"(%b)|\\." % any_known) if each else None
+        self._known = KnownSecrets(values)
 
     def stand_in(self, secret: bytes) -> bytes:
         """Return what stands in the place of a secret."""
@@ -141,42 +136,42 @@ class Secrets:
 
     def hide(self, message: bytes) -> bytes:
         """Return a JSON text without its secrets."""
-        small = message.lower()
-        if not _is_any_in(small, _SIGNS) and not self._is_known_in(message):
+        known = self._known.pattern_in(message)
+        if known is None and not _is_any_in(message.lower(), _SIGNS):
             return message
         out: list[bytes] = []
-        copied = 0
+        copied, learned = 0, False
         for start, end, telling in _values(message):
             token = message[start:end]
-            put = self._hidden(token) if telling else self.hide_in(token)
+            if telling:
+                learned = self._known.learn(token[1:-1] if token[:1] == b'"' else token) or learned
+            put = self._hidden(token) if telling else self._hide_in(token, known)
             if put != token:
                 out += (message[copied:start], put)
                 copied = end
         out.append(message[copied:])
-        return b"".join(out)
+        hidden = b"".join(out)
+        return self.hide(hidden) if learned and self._known.pattern_in(hidden) is not None else hidden
 
     def hide_text(self, text: str) -> str:
-        """Return any text without the secrets that its words betray."""
-        return decode_value(self.hide_in(encode_value(text)), str)
-
-    def _is_known_in(self, text: bytes) -> bool:
-        return self._known is not None and any(found[1] for found in self._known.finditer(text))
+        """Return any text without the secrets that are known, or that its words betray."""
+        token = encode_value(text)
+        return decode_value(self._hide_in(token, self._known.pattern_in(token)), str)
 
     def _hidden(self, token: bytes) -> bytes:
         if token[:1] == b'"':
             return token if token == b'""' else b'"%b"' % self.stand_in(token[1:-1])
         return token if token[:1].isalpha() else b'"%b"' % self.stand_in(token)  # true, false and null stay
 
-    def hide_in(self, token: bytes) -> bytes:
+    def _hide_in(self, token: bytes, known: re.Pattern[bytes] | None) -> bytes:
         """Return a JSON value without what is known, and a string without what its words betray."""
-        if self._known is not None:
-            hidden = self._known.sub(lambda found: self.stand_in(found[1]) if found[1] else found[0], token)
-            if token[:1] != b'"' and hidden != token:
+        is_text = token[:1] == b'"'
+        if known is not None:
+            hidden = known.sub(lambda found: self.stand_in(found[1]) if found[1] else found[0], token)
+            if not is_text and hidden != token:
                 return b'"%b"' % hidden
             token = hidden
-        if token[:1] != b'"':
-            return token
-        if len(token) < _SHORT and _ANY_SIGN.search(token.lower()) is None:
+        if not is_text or (len(token) < _SHORT and _ANY_SIGN.search(token.lower()) is None):
             return token
         for pattern, signs in _TEXTS:
             small = token.lower()
@@ -221,12 +216,6 @@ def _values(message: bytes) -> Iterator[tuple[int, int, bool]]:
             telling = top is not None and top.telling
             is_count = telling and token[:1] != b'"' and top is not None and _counts(top.key)
             yield found.start(), found.end(), telling and not is_count
-
-
-def _spellings(value: str) -> tuple[bytes, ...]:
-    """Return how a value may stand inside a JSON string."""
-    plain = encode_value(value)[1:-1]
-    return plain, json.dumps(value)[1:-1].encode(), plain.replace(b"/", b"\\/")
 
 
 def _tells(key: bytes) -> bool:
