@@ -66,7 +66,27 @@ def test_another_request_is_told_what_was_expected_and_changes_nothing() -> None
         "message": "the recording has tools/call a here (line 2), not tools/list",
     }
     assert give(playing, asks(3, "tools/call", arguments={"n": 1}, name="a")) == [{"id": 3, "result": {}}]
-    assert "no request any more" in give(playing, asks(4, "ping"))[0]["error"]["message"]
+    assert "no request any more" in give(playing, asks(4, "tools/list"))[0]["error"]["message"]
+
+
+def test_presence_may_be_asked_more_often_or_not_at_all() -> None:
+    """By whoever wants to know whether somebody is there, or of which era: a bridge asks for itself."""
+    playing = Playback(
+        score(
+            ("→", asks(1, "server/discover")),
+            ("←", gives(1, who="s")),
+            ("→", asks(2, "server/discover")),
+            ("←", gives(2, who="s")),
+            ("→", asks(3, "tools/list")),
+            ("←", gives(3, tools=[])),
+        )
+    )
+
+    assert give(playing, asks(1, "server/discover")) == [{"id": 1, "result": {"who": "s"}}]
+    assert give(playing, asks(2, "ping")) == [{"id": 2, "result": {}}]
+    assert give(playing, asks(3, "tools/list")) == [{"id": 3, "result": {"tools": []}}]
+    assert give(playing, asks(4, "server/discover")) == [{"id": 4, "result": {"who": "s"}}]
+    assert playing.is_over
 
 
 def test_requests_that_were_on_their_way_together_may_come_in_any_order() -> None:

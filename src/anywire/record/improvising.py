@@ -11,7 +11,7 @@ from typing import Final
 
 from anywire.record.comparing import differences_of_params
 from anywire.record.exchange import subject_of
-from anywire.record.playback import Play, Playback, named
+from anywire.record.playback import Play, Playback, named, presence
 from anywire.record.score import Score, Step
 from anywire.wire.message import (
     ErrorResponse,
@@ -98,9 +98,9 @@ class Improviser:
         return best
 
     def _unknown(self, request: Request, where: Hashable, now: float) -> list[Play] | ErrorResponse:
-        """Answer what was never asked; a ping needs no recording."""
-        if request.method == "ping":
-            return [Play(Response(request.id, b"{}"), where, request.id, now)]
+        """Answer what was never asked."""
+        if (answer := presence(request, ())) is not None:
+            return [Play(answer, where, request.id, now)]
         code = JsonRpcErrorCode.MethodNotFound
         if request.method in self._methods:
             code = JsonRpcErrorCode.InvalidParams

@@ -2,7 +2,8 @@
 
 A reply is due when its request has been made, and what the server had asked before it been answered;
 anything else of the server's, when the client has said all that stood before it.  Ids and tokens become
-those of the client that is there.  Time is an argument.
+those of the client that is there.  Whether somebody is there, and of which era, may be asked more often than
+in the recording, or not at all.  Time is an argument.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ from anywire.wire.message import (
     id_key,
 )
 
-__all__ = ("Play", "Playback", "named")
+__all__ = ("Play", "Playback", "named", "presence")
+
+#: Ask whether somebody is there, and of which era; who asks that, and how often, is of no consequence.
+_PRESENCE: Final = frozenset({"ping", "server/discover"})
 
 # What the client may ask in another order than in the recording is looked for among so many.
 _WINDOW: Final = 100
@@ -87,7 +91,7 @@ class Playback:
     @property
     def left(self) -> list[Step]:
         """The requests of the recording that the client has not made."""
-        return [self._score.steps[index] for index in self._score.requests if index not in self._made]
+        return [self._score.steps[index] for index in self._score.requests if index not in self._arrived]
 
     @property
     def is_asked(self) -> bool:
@@ -110,7 +114,13 @@ class Playback:
     def ask(self, request: Request, where: Hashable, now: float) -> list[Play] | ErrorResponse:
         """Take a request, which must be the one that comes next, or was on its way together with that."""
         index = self._match(request)
-        return self._refusal(request) if index is None else self.begin(index, request, where, now)
+        if index is None:
+            answer = presence(request, self._answers_to(request.method))
+            return self._refusal(request) if answer is None else [Play(answer, where, request.id, now)]
+        for passed in self._next():
+            if passed < index and self._score.steps[passed].method in _PRESENCE:
+                self._arrived[passed] = now
+        return self.begin(index, request, where, now)
 
     def begin(self, index: int, request: Request, where: Hashable, now: float) -> list[Play]:
         """Take a request for the one of that index."""
@@ -209,13 +219,15 @@ class Playback:
     # What is expected.
 
     def _next(self) -> Iterator[int]:
-        """Yield the next request, and those that were made before it was answered."""
+        """Yield what may come next: a request, and those that were made before it was answered."""
         requests = self._score.requests
-        while self._requests < len(requests) and requests[self._requests] in self._made:
+        while self._requests < len(requests) and requests[self._requests] in self._arrived:
             self._requests += 1
         here = requests[self._requests : self._requests + _WINDOW]
-        until = self._score.answer_of.get(here[0], math.inf) if here else 0
-        return (index for index in here if index < until and index not in self._made)
+        left = [index for index in here if index not in self._arrived]
+        needed = (index for index in left if self._score.steps[index].method not in _PRESENCE)
+        until = self._score.answer_of.get(next(needed, NOBODY), math.inf)
+        return (index for index in left if index < until)
 
     def _match(self, request: Request) -> int | None:
         for index in self._next():
@@ -225,8 +237,16 @@ class Playback:
                 return index
         return None
 
+    def _answers_to(self, method: str) -> list[Message]:
+        if method not in _PRESENCE:
+            return []
+        score = self._score
+        asked = (index for index in score.requests if score.steps[index].method == method)
+        return [score.steps[score.answer_of[index]].message for index in asked if index in score.answer_of]
+
     def _refusal(self, request: Request) -> ErrorResponse:
-        index = next(self._next(), None)
+        left = list(self._next())
+        index = next((each for each in left if self._score.steps[each].method not in _PRESENCE), None)
         if index is None:
             sentence = f"the recording has no request any more, and this is {named(request)}"
             return error_reply(request.id, JsonRpcErrorCode.InvalidRequest, sentence)
@@ -250,6 +270,21 @@ def _renamed_notification(message: Notification, request: Request, step: Step) -
     if subscription_tag(message.params) is not None:
         return with_subscription_tag(message, request.id)
     return message
+
+
+def presence(request: Request, answers: Sequence[Message]) -> Message | None:
+    """Answer who asks, beyond the recording, whether somebody is there, or of which era.
+
+    `answers` are the recorded answers to that.  None: something else is asked.
+    """
+    if request.method not in _PRESENCE:
+        return None
+    for message in answers:
+        if isinstance(message, Response | ErrorResponse):
+            return with_id(message, request.id)
+    if request.method == "ping":
+        return Response(request.id, b"{}")
+    return error_reply(request.id, JsonRpcErrorCode.MethodNotFound, f"the recording has no {request.method}")
 
 
 def named(request: Request) -> str:
