@@ -34,11 +34,9 @@ def test_a_client_does_not_notice_that_its_server_is_played(node_peers: Path, tm
     loosely = use(node_peers, *anywire("replay", "--lenient", str(wire)))
 
     assert seen["server"][0]["name"] == "mcp-servers/everything"
-    assert [method for method, _ in seen["asked"]] == [
-        "sampling/createMessage",
-        "elicitation/create",
-        "roots/list",
-    ]
+    assert {"roots/list", "sampling/createMessage", "elicitation/create"} <= {
+        each for each, _ in seen["asked"]
+    }
     assert played == seen
     assert loosely == seen
     difference = run(anywire("diff", str(wire), str(again)), within=30)

@@ -58,6 +58,15 @@ def test_an_error_in_the_place_of_a_result_is_a_difference() -> None:
     assert found([request, ("←", gives(1))], [request])[0].what == "an answer is in the first recording only"
 
 
+def test_when_a_notification_came_between_two_requests_does_not_count() -> None:
+    """Only which there were, and in which order."""
+    a, b = ("←", says("notifications/message", data="a")), ("←", says("notifications/message", data="b"))
+    one, other = call(1, "x"), call(2, "y")
+
+    assert found([*one, a, *other, b], [a, *one, *other[:1], b, *other[1:]]) == []
+    assert len(found([*one, a, *other, b], [*one, b, *other, a])) == 2
+
+
 def test_a_conversation_that_only_one_has_is_told() -> None:
     """They are compared in their order."""
     one = compose(entries(("→", asks(1, "ping")), ("←", gives(1))))

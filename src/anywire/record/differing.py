@@ -15,7 +15,7 @@ from anywire.protocol.types.envelope import (
     TRACESTATE_KEY,
 )
 from anywire.record.comparing import differences_of
-from anywire.record.score import NOBODY, Score, Step
+from anywire.record.score import Score, Step
 from anywire.wire.message import ErrorResponse, Message, Notification, Request, Response
 
 __all__ = ("Finding", "compare")
@@ -60,18 +60,32 @@ def compare(first: Sequence[Score], second: Sequence[Score]) -> Iterator[Finding
 
 
 def _conversations(number: int, first: Score, second: Score) -> Iterator[Finding]:
-    yield from _parts(number, first.parts.get(NOBODY, ()), second.parts.get(NOBODY, ()))
+    """Compare requests with what is tied to them, and the rest in a row: that may come at any moment."""
     one = [first.steps[index] for index in first.requests]
     other = [second.steps[index] for index in second.requests]
     for asked, again in _aligned(one, other):
         if asked is None or again is None:
             yield _only(number, asked, again)
         else:
-            yield from _parts(number, first.parts[asked.index], second.parts[again.index])
+            yield from _parts(number, _call(first, asked), _call(second, again))
+    for is_clients in (False, True):
+        yield from _parts(number, _rest(first, is_clients), _rest(second, is_clients))
+
+
+def _call(score: Score, request: Step) -> list[Step]:
+    return [request, *(score.steps[index] for index in score.tied.get(request.index, ()))]
+
+
+def _rest(score: Score, is_clients: bool) -> list[Step]:
+    return [
+        step
+        for step in score.steps.values()
+        if step.is_clients is is_clients and not step.tied and step.owner != step.index
+    ]
 
 
 def _parts(number: int, first: Sequence[Step], second: Sequence[Step]) -> Iterator[Finding]:
-    """Compare what belongs to a request: it, its answer, and what was said meanwhile."""
+    """Compare what was said in a row: a request, its progress and its answer, or what belongs to none."""
     name = first[0].method if first else ""
     for one, other in _aligned(first, second):
         if one is None or other is None:

@@ -39,6 +39,8 @@ const step = async (name, work) => {
 const call = (name, given = {}, options = {}) => client.callTool({ name, arguments: given }, undefined, options);
 
 await client.connect(new StdioClientTransport({ command, args, stderr: "inherit" }));
+// The server asks for them a moment after the handshake; what it asks later is asked by the calls.
+while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
 await step("server", async () => [client.getServerVersion(), client.getServerCapabilities(), client.getInstructions()]);
 await step("tools", () => client.listTools());
 await step("echo", () => call("echo", { message: "é🙂" }));
