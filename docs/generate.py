@@ -297,6 +297,12 @@ def imports() -> str:
     return f"{stack}.{apart}"
 
 
+def secrets() -> str:
+    """List what is left out of a recording."""
+    found = importlib.import_module("anywire.record.secrets").SECRETS
+    return table(("what tells", "what is left out"), [(f"`{told}`", left) for told, left in found.items()])
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "command": command,
     "crossing": crossing,
@@ -307,6 +313,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "limits": limits,
     "names": names,
     "odd-bytes": odd_bytes,
+    "secrets": secrets,
 }
 
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from anywire.bridge.report import Event
 from anywire.transport.contract import Transport
-from anywire.transport.stream import StreamTransport
 from anywire.wire.message import Fault
 
 __all__ = ("Noise", "writes_stdout")
@@ -18,7 +17,7 @@ _HINT: Final = "belongs on stderr"
 
 def writes_stdout(target: Transport) -> bool:
     """Say whether what comes from there was written on the stdout of a child."""
-    return isinstance(target, StreamTransport) or bool(getattr(target, "writes_stdout", False))
+    return bool(getattr(target, "writes_stdout", False))
 
 
 class Noise:

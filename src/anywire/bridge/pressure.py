@@ -7,23 +7,13 @@ The calling end of the whole chain never stops reading, so this cannot lock.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any, Protocol, runtime_checkable
 
-from anywire.transport.contract import Holding
+from anywire.transport.contract import Filling, Holding
 
-__all__ = ("Coupling", "Filling", "pass_on_pressure")
+__all__ = ("Coupling",)
 
 _CLIENT = "the client does not read"
 _SERVER = "the server does not read"
-
-
-@runtime_checkable
-class Filling(Protocol):
-    """A transport that tells when too much waits to be sent on it."""
-
-    on_full: Callable[[], None]
-    on_room: Callable[[], None]
 
 
 class Coupling:
@@ -62,20 +52,6 @@ class Coupling:
         self._full = False
         if isinstance(self._server, Holding):
             self._server.release_reading(_CLIENT)
-
-
-def pass_on_pressure(inner: object, outer: Any) -> None:  # noqa: ANN401 whatever wraps it
-    """Let what wraps a transport hold and fill as that does, as far as it does either."""
-    if isinstance(inner, Holding):
-        outer.hold_reading, outer.release_reading = inner.hold_reading, inner.release_reading
-    if isinstance(inner, Filling):
-        outer.on_full, outer.on_room = inner.on_full, inner.on_room
-        # Looked up when they are called: `Coupling` puts others in their place.
-        inner.on_full, inner.on_room = partial(_call, outer, "on_full"), partial(_call, outer, "on_room")
-
-
-def _call(owner: object, name: str) -> None:
-    getattr(owner, name)()
 
 
 def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:

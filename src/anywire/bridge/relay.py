@@ -25,7 +25,6 @@ from anywire.bridge.recovery.questions import Questions
 from anywire.bridge.recovery.remembered import ACKNOWLEDGED, INITIALIZED, Remembered
 from anywire.bridge.recovery.succession import Succession
 from anywire.bridge.recovery.waiting import Waiting
-from anywire.bridge.sharing.rewriting import with_id
 from anywire.bridge.streams import Relating
 from anywire.errors import (
     AnywireError,
@@ -35,6 +34,7 @@ from anywire.errors import (
     TransportError,
 )
 from anywire.protocol.revisions import null_id
+from anywire.protocol.rewriting import with_id
 from anywire.transport.contract import Callbacks, Transport
 from anywire.transport.deadline import first_of
 from anywire.wire.event import CANCELLED

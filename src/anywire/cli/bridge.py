@@ -6,10 +6,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from anywire.cli.headers import add_forward_option, add_header_options, forwarding_of
-from anywire.cli.log import add_log_options
+from anywire.cli.log import add_log_options, log_of
 from anywire.cli.options import add_child_options, add_era, count, duration
 from anywire.cli.parser import Commands, Parser
 from anywire.cli.policies import add_policy_options, policy_of
+from anywire.cli.recording import add_record_options, recording
 from anywire.cli.serving import add_guard_options, add_limit_options, refuse_guard_options
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS
@@ -86,6 +87,7 @@ def add_parser(commands: Commands) -> Parser:
     _add_session_options(parser)
     add_limit_options(parser)
     add_log_options(parser)
+    add_record_options(parser)
     return parser
 
 
@@ -125,12 +127,14 @@ def run(options: argparse.Namespace) -> int:
             raise ConfigError(
                 "--config is offered over Streamable HTTP or stdio; old clients can have one server"
             )
-    setup = setup_of(options, forwarding_of(options, over_http=over_http))
-    several = options.config is not None
-    offer = _several(setup, over_http=over_http) if several else _sole(setup, over_http=over_http)
-    if isinstance(face, HttpAddress):
-        return offer_http(setup, face, offer)
-    return offer_stdio(setup, face, offer)
+    log = log_of(options)
+    with recording(options, tell=log.tell) as taps:
+        setup = setup_of(options, forwarding_of(options, over_http=over_http), log, taps)
+        several = options.config is not None
+        offer = _several(setup, over_http=over_http) if several else _sole(setup, over_http=over_http)
+        if isinstance(face, HttpAddress):
+            return offer_http(setup, face, offer)
+        return offer_stdio(setup, face, offer)
 
 
 def _sole(setup: BridgeSetup, *, over_http: bool) -> Offer:
@@ -140,7 +144,7 @@ def _sole(setup: BridgeSetup, *, over_http: bool) -> Offer:
     from anywire.cli.bridge_face import SoleOffer
     from anywire.cli.bridge_target import target_maker
 
-    make = target_maker(setup)
+    make = setup.taps.maker(target_maker(setup))
     if over_http:
         make = setup.metered(make, _ONLY)
         # How many there are is known to the face, which is made later.

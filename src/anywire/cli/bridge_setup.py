@@ -11,12 +11,13 @@ import msgspec
 from anywire.bridge.meeting.upstream import Sharing
 from anywire.bridge.metering.meters import Meters
 from anywire.cli.children import Children
-from anywire.cli.log import Log, log_of
+from anywire.cli.log import Log
 from anywire.cli.secrets import secrets_of
 from anywire.errors import ConfigError
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
+    from anywire.cli.recording import Taps
     from anywire.transport.contract import Transport
     from anywire.transport.forwarding import Forwarding
 
@@ -33,6 +34,7 @@ class BridgeSetup(msgspec.Struct, frozen=True, eq=False):
     forwarding: Forwarding | None
     children: Children
     meters: Meters
+    taps: Taps
 
     def metered(self, make: Callable[[], Transport], server: str) -> Callable[[], Transport]:
         """Return what makes the same transports, and counts what becomes of that server."""
@@ -42,12 +44,12 @@ class BridgeSetup(msgspec.Struct, frozen=True, eq=False):
         return lambda: MeterLayer(make(), meter, clock=meters.clock)
 
 
-def setup_of(options: argparse.Namespace, forwarding: Forwarding | None) -> BridgeSetup:
-    """Make what a bridge needs, as the options have it.  Raises `ConfigError`."""
-    log, sharing = log_of(options), _sharing_of(options, forwarding)
+def setup_of(options: argparse.Namespace, forwarding: Forwarding | None, log: Log, taps: Taps) -> BridgeSetup:
+    """Make what a bridge needs, as the options have it; `taps` record what crosses.  Raises `ConfigError`."""
+    sharing = _sharing_of(options, forwarding)
     log.several = options.config is not None
     log.hide(secrets_of(options))
-    return BridgeSetup(options, log, _limits_of(options), sharing, forwarding, Children(), Meters())
+    return BridgeSetup(options, log, _limits_of(options), sharing, forwarding, Children(), Meters(), taps)
 
 
 def _sharing_of(options: argparse.Namespace, forwarding: Forwarding | None) -> Sharing:

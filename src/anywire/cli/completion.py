@@ -11,7 +11,12 @@ from anywire.errors import ConfigError
 __all__ = ("add_parser", "run")
 
 _SHELLS = ("bash", "zsh", "fish")
-_FILES = {"input": "FILE", "cwd": "DIRECTORY", "root": "FILE", "header_file": "FILE", "config": "FILE"}
+_FILES = {
+    "cwd": "DIRECTORY",
+    **dict.fromkeys(
+        ("input", "root", "header_file", "config", "record", "recording", "first", "second"), "FILE"
+    ),
+}
 
 _EPILOG = """examples:
   eval "$(anywire completion bash)"                    in ~/.bashrc

@@ -52,11 +52,13 @@ class FleetOffer:
 
     def _way_to(self, entry: ServerEntry) -> Upstream:
         setup, limits = self._setup, self._setup.limits
-        setup.log.hide(secrets_of_entry(entry))
+        secrets = secrets_of_entry(entry)
+        setup.log.hide(secrets)
+        setup.taps.hide(secrets)
         if entry.start_seconds is not None:
             limits = limits.replace(connect_seconds=entry.start_seconds)
         return Upstream(
-            setup.metered(entry_target(setup, entry, limits), entry.name),
+            setup.metered(setup.taps.maker(entry_target(setup, entry, limits), entry.name), entry.name),
             setup.log.reporter(entry.name),
             limits,
             sharing=setup.sharing,

@@ -38,6 +38,9 @@ COMMANDS = (
     "serve",
     "check",
     "config",
+    "show",
+    "replay",
+    "diff",
     "completion",
 )
 

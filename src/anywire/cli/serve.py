@@ -6,14 +6,16 @@ import argparse
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from anywire.cli.log import add_log_options, log_of
+from anywire.cli.log import Log, add_log_options, log_of
 from anywire.cli.parser import Commands, Parser
+from anywire.cli.recording import add_record_options, recording
 from anywire.cli.secrets import secrets_of
 from anywire.cli.serving import add_guard_options, add_limit_options, listen, refuse_guard_options
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
     from anywire.protocol.http.guard import Guard
+    from anywire.server.server import Server
     from anywire.transport.http_server import HttpListener
     from anywire.transport.sse_server import SseListener
     from anywire.wire.limits import Limits
@@ -65,6 +67,7 @@ def add_parser(commands: Commands) -> Parser:
     add_guard_options(parser)
     add_limit_options(parser)
     add_log_options(parser)
+    add_record_options(parser)
     return parser
 
 
@@ -80,20 +83,22 @@ def run(options: argparse.Namespace) -> int:
             raise ConfigError("--path is for --http and --sse; stdio has none")
         refuse_guard_options(options)
         claim_stdio()
+    log = log_of(options)
+    with recording(options, tell=log.tell) as taps:
         server = load_server(options.target)
-        with log_of(options).listening(modest=True):
+        server.layer = taps.of_server(options.target)
+        if options.http is not None or options.sse is not None:
+            return _serve_http(options, server, log)
+        with log.listening(modest=True):
             server.run()
         return 0
-    return _serve_http(options)
 
 
-def _serve_http(options: argparse.Namespace) -> int:
+def _serve_http(options: argparse.Namespace, server: Server, log: Log) -> int:
     from anywire.bridge.endpoint import HttpAddress
     from anywire.bridge.metering.meters import Meters
-    from anywire.cli.load import load_server
     from anywire.transport.asgi_host import split_address
 
-    server, log = load_server(options.target), log_of(options)
     log.hide(secrets_of(options))
     host, port = split_address(options.http or options.sse)
     given = options.path if options.path is not None else "/sse" if options.sse else "/mcp"

@@ -14,6 +14,7 @@ from anywire.cli.failure import needs_authorization
 from anywire.cli.headers import add_header_options
 from anywire.cli.options import add_child_options, add_era, add_json, add_timeout, add_verbose
 from anywire.cli.output import Output
+from anywire.cli.recording import add_record_options, recording
 from anywire.cli.status import Status
 from anywire.errors import ConfigError, ConnectFailed, TransportError
 
@@ -62,6 +63,7 @@ def add_target_options(parser: argparse.ArgumentParser, waiting: str, document: 
     add_header_options(parser)
     add_era(parser)
     add_verbose(parser, "pass the server's stderr on")
+    add_record_options(parser)
 
 
 def is_url(word: str) -> bool:
@@ -123,12 +125,14 @@ def _converse_with_child(
 
     limits = limits_of(options)
     command, output = child_command(options), Output()
-    with Status(verbose=options.verbose) as status:
+    with recording(options) as taps, Status(verbose=options.verbose) as status:
 
         async def call_child() -> None:
             def start() -> Transport:
-                return StdioClientTransport(
-                    command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
+                return taps.to_server(
+                    StdioClientTransport(
+                        command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
+                    )
                 )
 
             place = Place((command.argv, command.cwd), start, explain_silence)
@@ -146,16 +150,20 @@ def _converse_over_http(
     saying: Saying,
 ) -> int:
     from anywire.cli.headers import headers_of
-    from anywire.client.connect import connect
+    from anywire.client.client import Client
+    from anywire.client.connect import http_transport
+    from anywire.client.greeting import Place
     from anywire.transport.run_process import run_process
 
     refuse_child_options(options)
     limits = limits_of(options)
     headers, output = headers_of(options), Output()
-    with Status(verbose=options.verbose) as status:
+    with recording(options) as taps, Status(verbose=options.verbose) as status:
 
         async def call_url() -> None:
-            client = connect(options.target, headers=headers, **_options(saying(status, 0), options, limits))
+            transport = taps.to_server(http_transport(options.target, headers, None, limits))
+            place, said = Place(options.target), _options(saying(status, 0), options, limits)
+            client = Client(transport, place=place, **said)
             async with _open(client) as opened:
                 await work(opened, output, status)
 
@@ -170,7 +178,8 @@ def _converse_in_memory(
 ) -> int:
     """Serve the target in this process; whatever it prints goes to stderr."""
     from anywire.cli.load import load_server
-    from anywire.client.connect import connect
+    from anywire.client.client import Client
+    from anywire.client.connect import in_memory
     from anywire.transport.run_process import run_process
     from anywire.transport.stdio_claim import claim_stdio
 
@@ -179,12 +188,18 @@ def _converse_in_memory(
     target = _checked(options)
     claim = claim_stdio()
     try:
-        with os.fdopen(os.dup(claim.write_fd), "wb") as raw, Status(verbose=options.verbose) as status:
+        with (
+            os.fdopen(os.dup(claim.write_fd), "wb") as raw,
+            recording(options) as taps,
+            Status(verbose=options.verbose) as status,
+        ):
             output = Output(io.TextIOWrapper(raw, encoding="utf-8"))
             server = load_server(target)
 
             async def call_server() -> None:
-                client = connect(server, **_options(saying(status, claim.read_fd), options, limits))
+                transport = taps.to_server(in_memory(server, limits), target)
+                said = _options(saying(status, claim.read_fd), options, limits)
+                client = Client(transport, **said)
                 async with _open(client) as opened:
                     await work(opened, output, status)
 

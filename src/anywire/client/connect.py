@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anywire.transport.http_calls import TokenHook
     from anywire.transport.process import Command
 
-__all__ = ("Acceptor", "Target", "connect", "explain_silence", "http_transport")
+__all__ = ("Acceptor", "Target", "connect", "explain_silence", "http_transport", "in_memory")
 
 
 class Acceptor(Protocol):
@@ -83,9 +83,7 @@ def connect(
     limits = options.get("limits", DEFAULT_LIMITS)
     make = partial(Client, **options)
     if _is_acceptor(target):
-        client, server = memory_pair(limits)
-        client.on_start = lambda: target.accept(server)
-        return make(client)
+        return make(in_memory(target, limits))
     if _is_transport(target):
         return make(target)
     if isinstance(target, str):
@@ -105,9 +103,15 @@ def _start(command: Command, framing: Framing | None, limits: Limits) -> Transpo
 
 def explain_silence(transport: Transport) -> str:
     """Say why a child may not have answered; empty where the transport is no child's."""
-    from anywire.transport.stdio_client import StdioClientTransport
+    explain = getattr(transport, "explain_silence", None)
+    return "" if explain is None else str(explain())
 
-    return transport.explain_silence() if isinstance(transport, StdioClientTransport) else ""
+
+def in_memory(server: Acceptor, limits: Limits) -> Transport:
+    """Return a transport to a server of this process, which begins to serve when it is started."""
+    client, served = memory_pair(limits)
+    client.on_start = lambda: server.accept(served)
+    return client
 
 
 def http_transport(

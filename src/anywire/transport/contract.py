@@ -17,6 +17,7 @@ __all__ = (
     "Accept",
     "Callbacks",
     "Detachable",
+    "Filling",
     "Holding",
     "Listener",
     "Transport",
@@ -100,6 +101,14 @@ class Detachable(Protocol):
         `related` is the raw id of the request.  Nothing happens where the peer could not.
         """
         ...
+
+
+@runtime_checkable
+class Filling(Protocol):
+    """A transport that tells when too much waits to be sent on it, and when there is room again."""
+
+    on_full: Callable[[], None]
+    on_room: Callable[[], None]
 
 
 @runtime_checkable

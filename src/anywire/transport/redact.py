@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
 __all__ = (
     "HIDDEN",
+    "parts_of",
     "show_command_line",
     "show_url",
     "show_word",
@@ -115,18 +116,18 @@ def without_values(text: bytes, values: Iterable[str]) -> bytes:
     Neither is what a value consists of: what stands behind a scheme (`Bearer …`), each of several that are
     joined, the value of a cookie.  What is very short is no secret, and would be found anywhere.
     """
-    parts = {part for value in values for part in _parts(value) if len(part) >= _LEAST}
+    parts = {part for value in values for part in parts_of(value)}
     for part in sorted(parts, key=len, reverse=True):  # what a shorter one leaves of a longer one would show
         text = text.replace(part.encode("utf-8", "surrogateescape"), HIDDEN.encode())
     return text
 
 
-def _parts(value: str) -> Iterator[str]:
-    yield value
+def parts_of(value: str) -> set[str]:
+    """Return a value that may be a secret, and what in it may be one, as `without_values` has it."""
+    parts = {value}
     for piece in _JOINED.split(value):
-        yield piece
-        yield piece.rpartition(" ")[2]
-        yield piece.partition("=")[2]
+        parts |= {piece, piece.rpartition(" ")[2], piece.partition("=")[2]}
+    return {part for part in parts if len(part) >= _LEAST}
 
 
 def speaks_of_a_secret(name: str) -> bool:

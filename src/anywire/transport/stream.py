@@ -44,6 +44,9 @@ class ByteWriter(Protocol):
 class StreamTransport:
     """A transport over one stream of bytes; see `anywire.transport.contract.Transport`."""
 
+    #: What comes from there, be it a message or not, was written on somebody's stdout.
+    writes_stdout = True
+
     def __init__(self, name: str, framer: Framer, limits: Limits) -> None:
         self.callbacks = Callbacks()
         #: What this wire is called in errors.

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from anywire.bridge.fleet.fleet import Fleet
-from anywire.bridge.layer import Layer
 from anywire.bridge.meeting.era import Era
 from anywire.bridge.meeting.upstream import Upstream
 from anywire.bridge.relay import Relay
 from anywire.testing import ScriptedPeer, in_virtual_time, streams_pair
 from anywire.transport.contract import Transport
+from anywire.transport.layer import Layer
 from anywire.transport.process import Command
 from anywire.transport.stdio_client import StdioClientTransport
 from anywire.wire.message import Batch, Message, Request

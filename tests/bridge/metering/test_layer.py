@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from anywire import Server, connect
-from anywire.bridge.layer import Layer
 from anywire.bridge.meeting.upstream import Upstream
 from anywire.bridge.metering.layer import MeterLayer
 from anywire.bridge.metering.meter import ServerMeter, State
@@ -21,6 +20,7 @@ from anywire.errors import AnywireError, PeerError, SpawnFailed, TransportClosed
 from anywire.testing import check_transport, scripted_peer
 from anywire.transport.contract import Transport
 from anywire.transport.http_client import HttpClientTransport
+from anywire.transport.layer import Layer
 from anywire.transport.memory import memory_pair
 from anywire.transport.process import Command
 from anywire.transport.stdio_client import StdioClientTransport

@@ -12,11 +12,10 @@ import pytest
 from anywire.bridge.policy.layer import PolicyLayer
 from anywire.bridge.policy.notices import Notices
 from anywire.bridge.policy.policy import Policy
-from anywire.bridge.pressure import Filling
 from anywire.bridge.streams import Relating
 from anywire.errors import TransportClosed
 from anywire.testing import ScriptedPeer
-from anywire.transport.contract import Holding, ignore
+from anywire.transport.contract import Filling, Holding, ignore
 from anywire.transport.memory import memory_pair
 from anywire.wire.codec import decode, encode
 from anywire.wire.message import Batch, Fault, Notification, Request, Response

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from anywire.bridge.sharing.rewriting import progress_token, swap_progress_token, with_id, with_member
+from anywire.protocol.rewriting import progress_token, swap_progress_token, with_id, with_member
 from anywire.wire.limits import Limits
 from anywire.wire.message import (
     NULL_ID,

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from anywire.bridge.fleet.names import Found, Label, Names, Unlisted, text_of
-from anywire.bridge.sharing.rewriting import (
+from anywire.protocol.rewriting import (
     repeats,
     replaced,
     with_error,

@@ -18,8 +18,8 @@ from anywire.bridge.fleet.pages import cursor_of
 from anywire.bridge.fleet.renaming import ITEMS, Addressed, Ambiguous, address
 from anywire.bridge.fleet.table import Call, Table
 from anywire.bridge.sharing.log_levels import read_level
-from anywire.bridge.sharing.rewriting import progress_token
 from anywire.protocol.revisions import null_id
+from anywire.protocol.rewriting import progress_token
 from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notification, Request, Response, id_key
 from anywire.wire.peer import read_cancel
 

@@ -23,14 +23,21 @@ from anywire._version import __version__
 from anywire.bridge.meeting.access import Access
 from anywire.bridge.meeting.era import Era, ask_era
 from anywire.bridge.meeting.opened import Opened
-from anywire.bridge.pressure import Filling
 from anywire.bridge.streams import Relating
 from anywire.bridge.translating.legacy_client import LegacyClientTransport
 from anywire.bridge.translating.modern_client import ModernClientTransport
 from anywire.errors import AnywireError, HttpStatusError
 from anywire.protocol.modern import LATEST_STATELESS_REVISION, Envelope, claims_stateless, read_envelope
 from anywire.protocol.types.initialize import ClientCapabilities, Implementation
-from anywire.transport.contract import Callbacks, Holding, Transport, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import (
+    Callbacks,
+    Filling,
+    Holding,
+    Transport,
+    call_back,
+    ignore,
+    refuse_when_closed,
+)
 from anywire.wire.message import (
     Batch,
     ErrorResponse,

@@ -14,7 +14,6 @@ from typing import Final
 import msgspec
 from msgspec import UnsetType
 
-from anywire.bridge.layer import Layer, Mirrors
 from anywire.errors import AnywireError
 from anywire.protocol.http.mirrored import MirrorFault, read_mirrors
 from anywire.protocol.modern import claims_stateless
@@ -22,6 +21,7 @@ from anywire.protocol.types.error_data import McpErrorCode
 from anywire.protocol.types.reading import read, read_items
 from anywire.protocol.types.tools import ListToolsResult, Tool
 from anywire.transport.contract import Transport
+from anywire.transport.layer import Layer, Mirrors
 from anywire.wire.codec import encode_value
 from anywire.wire.message import Batch, ErrorResponse, Message, Notification, Request, Response, id_key
 from anywire.wire.peer import read_cancel

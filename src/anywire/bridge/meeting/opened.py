@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from anywire.bridge.layer import Layer
 from anywire.errors import AnywireError, ConnectFailed
 from anywire.transport.contract import Holding, Transport, call_back
+from anywire.transport.layer import Layer
 from anywire.wire.message import Batch, Fault, Message
 
 __all__ = ("Opened",)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from anywire.bridge.layer import Layer
 from anywire.bridge.metering.conversation import MeteredConversation
 from anywire.bridge.metering.meter import ServerMeter
 from anywire.bridge.noise import writes_stdout
 from anywire.errors import AnywireError, TransportError
 from anywire.transport.contract import Transport
+from anywire.transport.layer import Layer
 from anywire.wire.message import Batch, Fault, Message
 
 __all__ = ("MeterLayer",)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from anywire.bridge.layer import Layer
 from anywire.bridge.policy.asking import Refused, in_one_reading, is_hidden_change, judge
 from anywire.bridge.policy.lists import LISTS, Listing, without_hidden
 from anywire.bridge.policy.notices import Notices
@@ -17,6 +16,7 @@ from anywire.bridge.policy.policy import Policy
 from anywire.errors import AnywireError
 from anywire.protocol.translate.shapes import with_member
 from anywire.transport.contract import Transport, call_back, refuse_when_closed
+from anywire.transport.layer import Layer
 from anywire.wire.codec import encode
 from anywire.wire.message import (
     Batch,
@@ -44,16 +44,6 @@ class PolicyLayer(Layer):
         self._policy = policy
         self._notices = notices
         self._lists: dict[bytes, Listing] = {}
-
-    @property
-    def related(self) -> bytes | None:
-        """See `bridge.streams.Relating`, which some transports are; others raise `AttributeError`."""
-        return getattr(self._inner, "related")  # noqa: B009 it is no part of the contract
-
-    @property
-    def writes_stdout(self) -> bool:
-        """Whether what comes in was written on the stdout of a child."""
-        return bool(getattr(self._inner, "writes_stdout", False))
 
     # From the client.
 

@@ -17,15 +17,15 @@ from anywire.bridge.sharing.delivery import Reopened
 from anywire.bridge.sharing.flights import Flight
 from anywire.bridge.sharing.handshake import missing_capability
 from anywire.bridge.sharing.named_things import named_in
-from anywire.bridge.sharing.rewriting import (
+from anywire.bridge.sharing.table import Table
+from anywire.errors import AnywireError, LimitExceeded, RemoteProtocolError
+from anywire.protocol.rewriting import (
     progress_token,
     subscription_tag,
     with_id,
     with_member,
     with_subscription_tag,
 )
-from anywire.bridge.sharing.table import Table
-from anywire.errors import AnywireError, LimitExceeded, RemoteProtocolError
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.message import (
     ErrorResponse,

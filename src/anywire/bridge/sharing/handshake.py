@@ -11,10 +11,10 @@ import msgspec
 from msgspec import UNSET
 
 from anywire.bridge.sharing.flights import Flight
-from anywire.bridge.sharing.rewriting import with_id, with_member
 from anywire.protocol.features import Feature, has
 from anywire.protocol.methods import needed_capability
 from anywire.protocol.revisions import negotiate_protocol_version
+from anywire.protocol.rewriting import with_id, with_member
 from anywire.protocol.types.initialize import (
     ElicitationCapability,
     RootsCapability,

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from anywire.bridge.layer import Layer
 from anywire.bridge.sharing.hub import Declares, Hub
 from anywire.bridge.sharing.hub_connection import HubConnection
 from anywire.errors import LimitExceeded
 from anywire.protocol.types.initialize import ClientCapabilities
 from anywire.transport.contract import Transport
+from anywire.transport.layer import Layer
 from anywire.wire.codec import encode_value
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Message, Request

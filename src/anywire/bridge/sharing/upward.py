@@ -11,16 +11,16 @@ from anywire.bridge.sharing.flights import Flight
 from anywire.bridge.sharing.handshake import declared_capabilities
 from anywire.bridge.sharing.log_levels import read_level
 from anywire.bridge.sharing.named_things import task_of
-from anywire.bridge.sharing.rewriting import (
+from anywire.bridge.sharing.table import Table
+from anywire.protocol.modern import claims_stateless
+from anywire.protocol.revisions import null_id
+from anywire.protocol.rewriting import (
     repeats,
     repeats_token,
     swap_progress_token,
     with_id,
     with_member,
 )
-from anywire.bridge.sharing.table import Table
-from anywire.protocol.modern import claims_stateless
-from anywire.protocol.revisions import null_id
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.message import (
     Batch,

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from secrets import token_hex
 from typing import Final
 
-from anywire.bridge.layer import Mirrors
-from anywire.bridge.pressure import pass_on_pressure
 from anywire.errors import AnywireError, TransportClosed, TransportError
 from anywire.protocol.translate.effect import Effect, Failed, Noise, ToClient, ToServer
 from anywire.protocol.translate.legacy_client import LegacyClient
 from anywire.transport.contract import Callbacks, Transport, call_back, refuse_when_closed
+from anywire.transport.layer import Mirrors, pass_on_pressure
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, Fault, Message, Notification, Request
 

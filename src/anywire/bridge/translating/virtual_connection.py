@@ -7,7 +7,6 @@ from typing import Protocol
 
 import msgspec
 
-from anywire.bridge.pressure import Filling
 from anywire.bridge.translating.held_connections import HeldConnections
 from anywire.errors import AnywireError, LimitExceeded, TransportError
 from anywire.protocol.modern import Envelope
@@ -22,7 +21,7 @@ from anywire.protocol.translate.virtual_handshake import (
     VirtualHandshake,
     WantsInput,
 )
-from anywire.transport.contract import Holding, Transport
+from anywire.transport.contract import Filling, Holding, Transport
 from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, Fault, Message, Notification, Request
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anywire.bridge.sharing.rewriting import (
+from anywire.protocol.rewriting import (
     progress_token,
     repeats_token,
     subscription_tag,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
-from typing import TypeAlias
+from functools import partial
+from typing import Any, TypeAlias
 
-from anywire.bridge.noise import writes_stdout
-from anywire.bridge.pressure import pass_on_pressure
 from anywire.errors import AnywireError
 from anywire.protocol.http.mirrored import Mirror
-from anywire.transport.contract import Callbacks, Transport
-from anywire.transport.process import ChildProcess
+from anywire.transport.contract import Callbacks, Detachable, Filling, Holding, Transport, Troubled
 from anywire.wire.message import Batch, Fault, Message
 
-__all__ = ("Layer", "Mirrors")
+__all__ = ("Layer", "Mirrors", "pass_on_pressure")
 
 #: The arguments that headers repeat, by the name of the tool.
 Mirrors: TypeAlias = MutableMapping[str, Sequence[Mirror]]
@@ -22,7 +20,8 @@ Mirrors: TypeAlias = MutableMapping[str, Sequence[Mirror]]
 class Layer:
     """Passes everything on to another transport and from it.  See `transport.contract.Transport`.
 
-    What is to be done otherwise is overridden.  Whoever listens may be replaced at any time.
+    What is to be done otherwise is overridden.  Whoever listens may be replaced at any time.  What only
+    some transports have (a child, `mirrors`, `trouble`) is found on this one where it is on the other.
     """
 
     def __init__(self, inner: Transport) -> None:
@@ -31,6 +30,11 @@ class Layer:
         self.name: str = getattr(inner, "name", "the server")
         self._inner = inner
         pass_on_pressure(inner, self)
+        # Of its own, where there is one: from Python 3.12 on `isinstance` does not ask `__getattr__`.
+        if isinstance(inner, Detachable):
+            self.detach = inner.detach
+        if isinstance(inner, Troubled):
+            self.trouble = inner.trouble
         inner.callbacks.on_message = self._tell
         inner.callbacks.on_error = self._tell_error
         inner.callbacks.on_failed = self._tell_failed
@@ -40,6 +44,11 @@ class Layer:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._inner!r}>"
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 whatever the other one has
+        if name.startswith("_"):  # ours, before there is another
+            raise AttributeError(name)
+        return getattr(self._inner, name)
 
     @property
     def closed(self) -> bool:
@@ -54,16 +63,6 @@ class Layer:
     @mirrors.setter
     def mirrors(self, mirrors: Mirrors) -> None:
         setattr(self._inner, "mirrors", mirrors)  # noqa: B010 it is no part of the contract
-
-    @property
-    def child(self) -> ChildProcess | None:
-        """The process behind, which wires to one have; others raise `AttributeError`."""
-        return getattr(self._inner, "child")  # noqa: B009 it is no part of the contract
-
-    @property
-    def writes_stdout(self) -> bool:
-        """Whether what comes in was written on the stdout of a child."""
-        return writes_stdout(self._inner)
 
     @property
     def related(self) -> bytes | None:
@@ -103,3 +102,17 @@ class Layer:
 
     def _tell_close(self, error: AnywireError | None) -> None:
         self.callbacks.on_close(error)
+
+
+def pass_on_pressure(inner: object, outer: Any) -> None:  # noqa: ANN401 whatever wraps it
+    """Let what wraps a transport hold and fill as that does, as far as it does either."""
+    if isinstance(inner, Holding):
+        outer.hold_reading, outer.release_reading = inner.hold_reading, inner.release_reading
+    if isinstance(inner, Filling):
+        outer.on_full, outer.on_room = inner.on_full, inner.on_room
+        # Looked up when they are called: who is listening to them may change.
+        inner.on_full, inner.on_room = partial(_call, outer, "on_full"), partial(_call, outer, "on_room")
+
+
+def _call(owner: object, name: str) -> None:
+    getattr(owner, name)()

@@ -1,0 +1,96 @@
+"""A transport that writes down what goes through another."""
+
+from __future__ import annotations
+
+from anywire.errors import AnywireError
+from anywire.protocol.methods import Direction
+from anywire.record.entry import Event
+from anywire.record.exchange import other
+from anywire.record.recorder import SessionRecorder
+from anywire.transport.contract import Transport
+from anywire.transport.layer import Layer
+from anywire.wire.message import Batch, Fault, Message
+
+__all__ = ("Tap",)
+
+
+class Tap(Layer):
+    """Passes everything on to another transport and from it, and records it.
+
+    `sends` is the direction of what is sent: `Direction.TO_SERVER` at the calling end.  Whatever becomes of
+    the recording, the wire does not notice.
+    """
+
+    def __init__(self, inner: Transport, record: SessionRecorder, sends: Direction) -> None:
+        super().__init__(inner)
+        self._record = record
+        self._sends = sends
+        self._hears = other(sends)
+        self._closing = False
+
+    async def start(self) -> None:
+        """Open the wire."""
+        self._record.happened(Event.OPENED)
+        try:
+            await self._inner.start()
+        except AnywireError as error:
+            self._record.happened(Event.REFUSED, error)
+            raise
+
+    # Messages.
+
+    def post(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send without waiting for room."""
+        self._sent(message)
+        try:
+            self._inner.post(message, related)
+        except AnywireError as error:
+            self._record.happened(Event.TROUBLE, error)
+            raise
+
+    async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
+        """Send, and wait until there is room for the next message."""
+        self._sent(message)
+        try:
+            await self._inner.send(message, related)
+        except AnywireError as error:
+            self._record.happened(Event.TROUBLE, error)
+            raise
+
+    def _sent(self, message: Message | Batch) -> None:
+        if not self._inner.closed:
+            self._record.message(self._sends, message)
+
+    def _tell(self, message: Message | Batch) -> None:
+        self._record.message(self._hears, message)
+        super()._tell(message)
+
+    def _tell_error(self, error: Fault | AnywireError) -> None:
+        if isinstance(error, Fault):
+            self._record.fault(self._hears, error)
+        else:
+            self._record.happened(Event.TROUBLE, error)
+        super()._tell_error(error)
+
+    def _tell_failed(self, id: bytes, error: AnywireError) -> None:
+        self._record.failed(id, error)
+        super()._tell_failed(id, error)
+
+    def _tell_reopened(self) -> None:
+        self._record.happened(Event.REOPENED)
+        super()._tell_reopened()
+
+    # The end.
+
+    def _tell_end(self) -> None:
+        self._record.happened(Event.ENDED, direction=self._hears)
+        super()._tell_end()
+
+    def _tell_close(self, error: AnywireError | None) -> None:
+        self._record.happened(Event.CLOSED, error or "", by_peer=not self._closing)
+        super()._tell_close(error)
+
+    async def close(self) -> None:
+        """End the wire."""
+        self._closing = self._closing or not self._inner.closed
+        await self._inner.close()
