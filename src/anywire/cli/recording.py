@@ -95,8 +95,8 @@ def recording(
 ) -> Generator[Taps]:
     """Open the recording that the options ask for, and close it at the end.
 
-    `hidden` are secrets, besides those that the options give; `tell` hears of a recording that ends early.  Raises `ConfigError` for a file that cannot
-    be written.
+    `hidden` are secrets, besides those that the options give; `tell` hears of a recording that ends early.
+    Raises `ConfigError` for a file that cannot be written.
     """
     if options.record is None:
         if options.record_limit is not None or options.record_secrets:
@@ -128,7 +128,7 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
     for word in getattr(options, "env", ()):
         name, equals, value = word.partition("=")
         yield value if equals else os.environ.get(name, "")
-    if hasattr(options, "header"):
+    if hasattr(options, "header_file"):
         yield from headers_of(options).values()
     yield os.environ.get(getattr(options, "token_env", None) or "", "")
 

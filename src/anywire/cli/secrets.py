@@ -26,7 +26,7 @@ def secrets_of(options: argparse.Namespace) -> set[str]:
         name, equals, value = word.partition("=")
         if speaks_of_a_secret(name):
             secrets.add(value if equals else os.environ.get(name, ""))
-    if not options.command and hasattr(options, "header"):
+    if not options.command and hasattr(options, "header_file"):
         from anywire.cli.headers import headers_of
 
         with contextlib.suppress(ConfigError):

@@ -124,7 +124,8 @@ async def test_a_server_that_nothing_was_asked_leaves_at_once() -> None:
 async def test_a_client_that_is_leaving_starts_nothing_more() -> None:
     """Another server that comes meanwhile is none of its."""
     async with talk() as t:
-        closing = asyncio.ensure_future(t.client.close())
+        (connection,) = t.house.fleet._connections
+        closing = asyncio.ensure_future(connection.close())
         await asyncio.sleep(0)
         makers = {name: t.house.maker(name) for name in t.house.upstreams}
         t.house.have({**makers, "new": (new := Played())})

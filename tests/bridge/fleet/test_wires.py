@@ -12,18 +12,24 @@ from typing import Any
 
 import pytest
 
+from anywire import PeerError, connect
 from anywire.bridge.fleet.fleet import Fleet
+from anywire.bridge.http_face import HttpFace
 from anywire.bridge.meeting.era import Era
 from anywire.bridge.meeting.upstream import Upstream
 from anywire.bridge.relay import Relay
+from anywire.protocol.http.stateless import StatelessFace
 from anywire.testing import ScriptedPeer, in_virtual_time, streams_pair
 from anywire.transport.contract import Transport
+from anywire.transport.http_server import HttpListener
 from anywire.transport.layer import Layer
 from anywire.transport.process import Command
 from anywire.transport.stdio_client import StdioClientTransport
 from anywire.wire.message import Batch, Message, Request
-from tests.bridge.fleet.houses import Played, house
+from tests.bridge.fleet.houses import Choice, Ours, Played, house
 from tests.bridge.fleet.test_conversations import answered, note, opened
+from tests.bridge.fleet.test_fleet import ada, inn
+from tests.http.serving import QUICK, on_socket, within
 from tests.interop.processes import watch
 
 LEDGER = Path(__file__).parents[1] / "servers" / "ledger.py"
@@ -127,3 +133,29 @@ async def test_processes_of_a_fleet_end_with_it(tmp_path: Path) -> None:
     assert said[2]["result"]["content"][0]["text"].startswith("hello ")
     assert failed.startswith("none: ")
     assert "no-such-program" in failed
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_fleet_is_offered_over_http(era: Choice) -> None:
+    """A call that asks its client in the middle, and the same servers for the next client."""
+    reports: list[str] = []
+    fleet = Fleet(reports.append, QUICK, discreet=True)
+    upstreams = {name: Upstream(Ours(inn(name)), reports.append, QUICK) for name in ("left", "right")}
+    fleet.replace(upstreams)
+    upstream = Upstream(fleet.target, reports.append, QUICK, era=Era.HANDSHAKE)
+    face = HttpFace(upstream)
+    stateless = StatelessFace(lambda _: True, lambda tool: upstream.mirrors.get(tool, ()))
+    listener = HttpListener(face.accept, lambda _: True, path="/mcp", stateless=stateless, limits=QUICK)
+    async with asyncio.timeout(60), on_socket(listener) as origin:
+        for _ in range(2):
+            async with connect(f"{origin}/mcp", era=era, on_elicit=ada, limits=QUICK) as client:
+                assert [tool.name for tool in await client.tools()][:2] == ["left__book", "left__where"]
+                assert (await client.call_tool("right__book", {"nights": 2})).text == "Ada at right, 2"
+                with pytest.raises(PeerError, match="the servers are: left, right"):
+                    await client.get_prompt("greet")
+    await within(face.close())
+    await fleet.close()
+    for each in upstreams.values():
+        await each.close()
+    assert len(fleet) == 0
+    assert not reports
