@@ -37,7 +37,7 @@ class FleetOffer:
         self._setup = setup
         report, limits, sharing = setup.log.reporter(), setup.limits, setup.sharing
         # Who each client is may decide what a server shows it.
-        self._fleet = Fleet(report, limits, keeps_lists=sharing is not Sharing.NOBODY, discreet=over_http)
+        self._fleet = Fleet(limits, keeps_lists=sharing is not Sharing.NOBODY, discreet=over_http)
         self.upstream = Upstream(self._fleet.target, report, limits, sharing=sharing, era=Era.HANDSHAKE)
         self._servers: Servers | None = None
 

@@ -115,7 +115,7 @@ class House:
         self.limits = limits
         self.reports: list[str] = []
         options.setdefault("chance", lambda: 1.0)
-        self.fleet = Fleet(self.reports.append, limits, **options)
+        self.fleet = Fleet(limits, **options)
         self.upstream = Upstream(
             self.fleet.target, self.reports.append, limits, sharing=sharing, era=Era.HANDSHAKE
         )

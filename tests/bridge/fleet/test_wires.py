@@ -109,7 +109,7 @@ async def test_processes_of_a_fleet_end_with_it(tmp_path: Path) -> None:
 
     ledger = (sys.executable, "-I", "-S", str(LEDGER))
     with watch():
-        fleet = Fleet(reports.append)
+        fleet = Fleet()
         makers = {name: child(*ledger, str(tmp_path / name)) for name in ("left", "right")}
         makers["none"] = child(str(tmp_path / "no-such-program"))
         upstreams = {name: Upstream(make, reports.append) for name, make in makers.items()}
@@ -139,7 +139,7 @@ async def test_processes_of_a_fleet_end_with_it(tmp_path: Path) -> None:
 async def test_a_fleet_is_offered_over_http(era: Choice) -> None:
     """A call that asks its client in the middle, and the same servers for the next client."""
     reports: list[str] = []
-    fleet = Fleet(reports.append, QUICK, discreet=True)
+    fleet = Fleet(QUICK, discreet=True)
     upstreams = {name: Upstream(Ours(inn(name)), reports.append, QUICK) for name in ("left", "right")}
     fleet.replace(upstreams)
     upstream = Upstream(fleet.target, reports.append, QUICK, era=Era.HANDSHAKE)

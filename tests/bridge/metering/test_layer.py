@@ -128,7 +128,7 @@ async def test_a_child_is_counted_while_it_runs() -> None:
     async with asyncio.timeout(PATIENCE):
         await layer.start()
         faults = [await heard.get(), await heard.get()]
-        assert (notes.children, notes.noise_lines, notes.state) == (1, 2, State.RUNNING)
+        assert (notes.children, notes.noise_lines, notes.state) == (1, 2, State.STARTING)
         assert layer.child is not None
         await layer.close()
 

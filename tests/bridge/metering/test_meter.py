@@ -37,6 +37,11 @@ class Conversation(MeteredConversation):
         super().__init__(meter, is_child=is_child)
 
     def opened(self, now: float) -> Conversation:
+        """It is open at that time, and the server has said something."""
+        self.silent(now).received(create_notification("notifications/message"), now)
+        return self
+
+    def silent(self, now: float) -> Conversation:
         """It is open at that time."""
         self.starting(now)
         self.started(now)
@@ -57,20 +62,28 @@ def errors(of: ServerMeter) -> dict[str, dict[str, int]]:
 
 
 def test_a_server_is_started_used_and_left() -> None:
-    """Idle, starting, running, and idle again; each since when it is."""
+    """Idle, starting until its first word, running, and idle again; each since when it is."""
     notes = meter()
     conversation = Conversation(notes)
     told = [(notes.state, notes.since)]
     conversation.starting(1.0)
     told.append((notes.state, notes.since))
-    conversation.started(2.0)
+    conversation.started(1.5)
     told.append((notes.state, notes.since))
-    assert (notes.uptime(5.0), notes.children, notes.sessions) == (3.0, 1, 1)
+    conversation.received(create_notification("notifications/message"), 2.0)
+    told.append((notes.state, notes.since))
+    assert (notes.uptime(5.0), notes.children, notes.sessions) == (3.5, 1, 1)
     conversation.ended(6.0)
     conversation.ended(7.0)
     told.append((notes.state, notes.since))
 
-    assert told == [(State.IDLE, 0.0), (State.STARTING, 1.0), (State.RUNNING, 2.0), (State.IDLE, 6.0)]
+    assert told == [
+        (State.IDLE, 0.0),
+        (State.STARTING, 1.0),
+        (State.STARTING, 1.0),
+        (State.RUNNING, 2.0),
+        (State.IDLE, 6.0),
+    ]
     assert (notes.uptime(9.0), notes.children, notes.starts, notes.restarts) == (0.0, 0, 1, 0)
     assert notes.last_error is None
 
@@ -87,7 +100,7 @@ def test_a_server_that_cannot_be_started_is_failing() -> None:
     assert (notes.last_error.at, notes.last_error.text) == (2.0, "there is no program 'x'")
     assert notes.last_error.plain == "the server behind the bridge could not be started; see the bridge's log"
 
-    second = Conversation(notes).opened(3.0)
+    second = Conversation(notes).silent(3.0)
     assert notes.state is State.FAILING  # it may end as the first did
     second.received(create_notification("notifications/message"), 4.0)
 

@@ -338,9 +338,9 @@ async def test_it_holds_and_fills_and_relates_as_far_as_what_is_behind_it_does()
     """It is put in the place of that."""
     near, _ = memory_pair()
     layer = PolicyLayer(near, Policy(), Notices(ignore))
-    for contract in (Holding, Filling, Relating):
+    for contract in (Holding, Filling):
         assert isinstance(layer, contract) is isinstance(near, contract)
-    assert layer.writes_stdout is False
+    assert layer.related is None
     setattr(near, "related", b"7")  # noqa: B010 as a translator has it
     setattr(near, "writes_stdout", True)  # noqa: B010 as a wire to a child has it
     assert isinstance(layer, Relating)

@@ -26,7 +26,7 @@ __all__ = ("Fleet",)
 class Fleet:
     """All servers of a bridge, as one of the handshake era.
 
-    `report` gets sentences for whoever runs the bridge.  `keeps_lists`: what a server lists is the same for
+    Each server's upstream has what reports its troubles.  `keeps_lists`: what a server lists is the same for
     all clients; else each client asks for itself.  `discreet`: clients may be anybody on the network, so that
     they are told how a server failed and nothing else of it.  `chance` gives numbers between 0 and 1.
 
@@ -35,7 +35,6 @@ class Fleet:
 
     def __init__(
         self,
-        report: Callable[[str], None],
         limits: Limits = DEFAULT_LIMITS,
         *,
         keeps_lists: bool = True,
@@ -47,7 +46,6 @@ class Fleet:
         self.limits = limits
         self.discreet = discreet
         self.chance = chance
-        self._report = report
         self._catalogue = Catalogue(limits) if keeps_lists else None
         self._members: dict[str, Upstream] = {}
         self._connections: set[FleetConnection] = set()
@@ -140,7 +138,7 @@ class Fleet:
         """A server's lists are left out, or as old as they are; each reason is reported once in a row."""
         if self._troubles.get(server) != reason and server in self._members:
             self._troubles[server] = reason
-            self._report(f"{server}: {reason}")
+            self._members[server].report(reason)
 
     def well(self, server: str) -> None:
         """A server is there, and says what it has."""

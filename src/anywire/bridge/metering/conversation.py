@@ -38,7 +38,7 @@ _SERVES_NOBODY: Final = frozenset({401, 403, 404, 407, 429})
 class MeteredConversation:
     """Tells a meter of one conversation.  Times as there; `is_child`: the server is a process of ours."""
 
-    __slots__ = ("_begun", "_meter", "_open", "_over", "is_child")
+    __slots__ = ("_begun", "_meter", "_open", "_over", "_silent", "is_child")
 
     def __init__(self, meter: ServerMeter, *, is_child: bool) -> None:
         self.is_child = is_child
@@ -46,6 +46,7 @@ class MeteredConversation:
         self._open: dict[bytes, tuple[Calls, float]] = {}
         self._begun = False
         self._over = False
+        self._silent = True
 
     @property
     def waiting(self) -> int:
@@ -111,6 +112,9 @@ class MeteredConversation:
             for item in message.items:
                 if not isinstance(item, Fault):
                     self.received(item, now)
+        if self._silent:
+            self._silent = False
+            self._meter.answered(self, now)
         if self._meter.in_trouble:
             self._meter.spoke(now)
 

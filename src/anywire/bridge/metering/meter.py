@@ -28,9 +28,9 @@ class State(Enum):
 
     #: Nobody uses it.
     IDLE = "idle"
-    #: It is being started.
+    #: It is being started, or has not said anything yet.
     STARTING = "starting"
-    #: At least one conversation with it is open.
+    #: It has answered in at least one conversation that is open.
     RUNNING = "running"
     #: The last start or conversation failed, and it has said nothing since.
     FAILING = "failing"
@@ -157,9 +157,13 @@ class ServerMeter:
         self._look(now)
 
     def started(self, conversation: MeteredConversation, now: float) -> None:
-        """It is open."""
-        self._starting.discard(conversation)
+        """It is open; the server is there when it has said something."""
         self._open.add(conversation)
+        self._look(now)
+
+    def answered(self, conversation: MeteredConversation, now: float) -> None:
+        """The server has said its first word."""
+        self._starting.discard(conversation)
         self._look(now)
 
     def ended(self, conversation: MeteredConversation, now: float) -> None:
@@ -218,6 +222,6 @@ class ServerMeter:
     def _own_state(self) -> State:
         if self.in_trouble:
             return State.FAILING
-        if self._open:
+        if self._open - self._starting:
             return State.RUNNING
         return State.STARTING if self._starting else State.IDLE
