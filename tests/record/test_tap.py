@@ -74,7 +74,7 @@ async def converse(recorder: Recorder, text: str = "hello") -> str:
 
 async def test_a_tap_keeps_the_contract_of_what_it_is_on(record: Callable[..., Recorder]) -> None:
     """At both ends."""
-    recorder = record()
+    recorder = record(with_secrets=True)
 
     @contextmanager
     def pair() -> Generator[tuple[Transport, Transport]]:

@@ -79,6 +79,14 @@ def add_parser(commands: Commands) -> Parser:
     add_header_options(parser)
     add_forward_option(parser)
     add_guard_options(parser)
+    _add_session_options(parser)
+    add_limit_options(parser)
+    add_record_options(parser, for_long=True)
+    return parser
+
+
+def _add_session_options(parser: argparse.ArgumentParser) -> None:
+    """Add what says how many clients there may be over HTTP, and for how long."""
     parser.add_argument(
         "--max-sessions",
         type=count,
@@ -95,9 +103,6 @@ def add_parser(commands: Commands) -> Parser:
         help=f"when an unused session ends ({DEFAULT_LIMITS.session_idle_seconds / 60:g}m), "
         "such as --idle 5m",
     )
-    add_limit_options(parser)
-    add_record_options(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
