@@ -80,7 +80,7 @@ def test_everything_is_kept_where_that_is_wanted(box: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_both_ends_of_http_are_recorded(box: str, tmp_path: Path, era: str) -> None:
-    """In sessions, and as requests that stand for themselves; what is said is the same at both ends."""
+    """In sessions, and as requests that stand for themselves; the same at both ends, and it can be played."""
     ours, theirs = tmp_path / "ours.ndjson", tmp_path / "theirs.ndjson"
     header = ("--header", f"Authorization: Bearer {SECRET}")
 
@@ -95,6 +95,10 @@ def test_both_ends_of_http_are_recorded(box: str, tmp_path: Path, era: str) -> N
     assert [each.get("id") for each in talk(ours)] == [each.get("id") for each in talk(theirs)]
     assert SECRET not in ours.read_text(encoding="utf-8") + theirs.read_text(encoding="utf-8")
     assert anywire("diff", ours, theirs).code == 0
+    with listening("replay", str(theirs), "--http", "127.0.0.1:0") as playing:
+        again = anywire("call", "--era", era, "whoami", f"password={SECRET}", playing.url)
+    assert (again.code, again.err) == (0, done.err)
+    assert again.out.startswith("***")
 
 
 def test_a_recording_that_is_killed_shows_what_was_said(tmp_path: Path) -> None:

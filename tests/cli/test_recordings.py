@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from anywire.cli.main import main
-from tests.cli.commands import anywire
-from tests.record.recordings import asks, gives, recording, says
+from tests.cli.commands import ROOT, WITHIN, anywire
+from tests.record.recordings import asks, gives, line, recording, says
 
 TALK: list[Any] = [
     ("·", {"event": "opened"}),
@@ -129,6 +132,33 @@ def test_what_was_written_before_a_file_was_full_is_shown_with_it(
     _, out, _ = shown(capsys, "show", "--session", "1", wire)
 
     assert any("tools/call add (1): result after 200 ms" in line for line in out)
+
+
+def test_show_follows_a_recording_and_what_takes_its_place(wire: Path) -> None:
+    """Until it is interrupted."""
+    command = [sys.executable, "-m", "anywire", "show", "-f", "--json", str(wire)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        kinds = [json.loads(process.stdout.readline())["kind"] for _ in range(9)]
+        with wire.open("ab") as file:
+            file.write(line("→", asks(9, "ping"), 10)[:20])
+            file.flush()
+            file.write(line("→", asks(9, "ping"), 10)[20:])
+        added = json.loads(process.stdout.readline())
+        new = wire.with_name("new")
+        new.write_bytes(recording(("→", asks(1, "prompts/list"))))
+        new.replace(wire)
+        other = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=WITHIN)
+
+    assert (kinds[0], kinds[-1], added["method"], other["method"]) == (
+        "opened",
+        "closed",
+        "ping",
+        "prompts/list",
+    )
+    assert (process.returncode, err) == (130, b"")
 
 
 def test_replay_is_the_server_of_a_recording(wire: Path) -> None:

@@ -131,6 +131,25 @@ def test_the_servers_own_requests_come_at_their_places() -> None:
     ]
 
 
+def test_a_reply_does_not_wait_for_what_another_was_asked_for() -> None:
+    """A client may be slow to answer, or answer nothing."""
+    playing = Playback(
+        score(
+            *SHAKEN,
+            ("←", asks(9, "roots/list")),
+            ("→", gives(9, roots=[])),
+            ("→", asks(1, "tools/list")),
+            ("←", gives(1, tools=[])),
+        )
+    )
+
+    give(playing, asks(0, "initialize", capabilities={}))
+    give(playing, says("notifications/initialized"))
+    assert give(playing, asks(5, "tools/list")) == [{"id": 5, "result": {"tools": []}}]
+    assert give(playing, gives(9, roots=[])) == []
+    assert playing.is_over
+
+
 def test_the_time_of_a_message_is_counted_from_what_it_waited_for() -> None:
     """A tenth of a second each, in these recordings."""
     playing = Playback(

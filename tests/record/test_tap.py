@@ -74,7 +74,7 @@ async def converse(recorder: Recorder, text: str = "hello") -> str:
 
 async def test_a_tap_keeps_the_contract_of_what_it_is_on(record: Callable[..., Recorder]) -> None:
     """At both ends."""
-    recorder = record()
+    recorder = record(with_secrets=True)
 
     @contextmanager
     def pair() -> Generator[tuple[Transport, Transport]]:
@@ -191,12 +191,17 @@ async def test_two_that_record_in_one_file_each_have_theirs(
 async def test_a_later_recording_keeps_the_one_before(
     record: Callable[..., Recorder], tmp_path: Path
 ) -> None:
-    """Beside it; a file of another kind, too."""
+    """Beside it; what is no recording stays where it is."""
     path = tmp_path / "wire.ndjson"
-    path.write_text("mine\n")
-    record().close()
+    first = record()
+    await converse(first)
+    first.close()
+    record()
 
-    assert previous(path).read_text() == "mine\n"
+    assert len(messages(previous(path))) == 5
+    (tmp_path / "mine.py").write_text("mine\n")
+    with pytest.raises(ConfigError, match="exists, and is no recording"):
+        record("mine.py")
 
 
 async def test_what_is_read_while_it_is_written_is_whole_lines(

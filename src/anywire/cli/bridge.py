@@ -87,11 +87,12 @@ def add_parser(commands: Commands) -> Parser:
     _add_session_options(parser)
     add_limit_options(parser)
     add_log_options(parser)
-    add_record_options(parser)
+    add_record_options(parser, for_long=True)
     return parser
 
 
 def _add_session_options(parser: Parser) -> None:
+    """Add what says how many clients there may be over HTTP, and for how long."""
     parser.add_argument(
         "--max-sessions",
         type=count,

@@ -17,27 +17,25 @@ if TYPE_CHECKING:
 __all__ = ("Taps", "add_record_options", "recording")
 
 
-def add_record_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says where the wire is recorded."""
+def add_record_options(parser: argparse.ArgumentParser, *, for_long: bool = False) -> None:
+    """Add what says where the wire is recorded; `for_long`: by a command that runs for long."""
     parser.add_argument(
         "--record",
         metavar="FILE",
-        help="write down what goes over the wire, without its secrets, such as --record wire.ndjson; what "
-        "was there before is kept in wire.ndjson.1 (see anywire show)",
-    )
-    parser.add_argument(
-        "--record-limit",
-        type=_bytes,
-        metavar="BYTES",
-        help="how large FILE may become before it goes on anew, such as --record-limit 10000000; "
-        "104857600 if not given",
+        help="record what goes over the wire, such as --record wire.ndjson (see anywire show)",
     )
     parser.add_argument(
         "--record-secrets",
         action="store_true",
-        help="keep passwords, tokens and the like in the recording, for example: --record FILE "
-        "--record-secrets",
+        help="and its secrets, for example: --record F --record-secrets",
     )
+    if for_long:
+        parser.add_argument(
+            "--record-limit",
+            type=_bytes,
+            metavar="BYTES",
+            help="how large it becomes before it goes on anew (104857600), such as --record-limit 9000000",
+        )
 
 
 class Taps:
@@ -65,14 +63,14 @@ class Taps:
         if self._recorder is not None and self._recorder.secrets is not None:
             self._recorder.secrets.know(values)
 
-    def of_server(self, server: str) -> Callable[[Transport], Transport] | None:
-        """Return what puts a tap on the transport of each client of ours; None where nothing is recorded.
+    def of_server(self, server: str) -> Callable[[Transport], Transport]:
+        """Return what puts a tap on the transport of each client of ours.
 
         Requests that stand for themselves, each on a transport of its own, are one conversation.
         """
         recorder = self._recorder
         if recorder is None:
-            return None
+            return lambda transport: transport
         from anywire.protocol.methods import Direction
         from anywire.record.tap import Tap
         from anywire.transport.http_call import HttpCallTransport
@@ -98,8 +96,9 @@ def recording(
     `hidden` are secrets, besides those that the options give; `tell` hears of a recording that ends early.
     Raises `ConfigError` for a file that cannot be written.
     """
+    limit = getattr(options, "record_limit", None)
     if options.record is None:
-        if options.record_limit is not None or options.record_secrets:
+        if limit is not None or options.record_secrets:
             name = "--record-secrets" if options.record_secrets else "--record-limit"
             raise ConfigError(f"{name} says how --record records, and there is none")
         yield Taps(None)
@@ -111,7 +110,7 @@ def recording(
     recorder = Recorder(
         options.record,
         tell=tell or _tell,
-        limit=options.record_limit or DEFAULT_RECORD_BYTES,
+        limit=limit or DEFAULT_RECORD_BYTES,
         hidden=(*hidden, *_given(options)),
         with_secrets=options.record_secrets,
     )

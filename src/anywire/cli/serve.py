@@ -67,7 +67,7 @@ def add_parser(commands: Commands) -> Parser:
     add_guard_options(parser)
     add_limit_options(parser)
     add_log_options(parser)
-    add_record_options(parser)
+    add_record_options(parser, for_long=True)
     return parser
 
 

@@ -1,6 +1,6 @@
 """One playing of a recorded conversation, for a client that takes part in it: which message is due when.
 
-A reply is due when its request has been made, and what the server had asked before it been answered;
+A reply is due when its request has been made, and what the server asked meanwhile been answered;
 anything else of the server's, when the client has said all that stood before it.  Ids and tokens become
 those of the client that is there.  Whether somebody is there, and of which era, may be asked more often than
 in the recording, or not at all.  Time is an argument.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Sequence
-from heapq import heappop, heappush
 from itertools import islice
 from typing import Final
 
@@ -86,7 +85,7 @@ class Playback:
         self._progressed: set[int] = set()
         self._armed: list[int] = []
         # How far each of the lists of the score has come.
-        self._requests = self._awaited = self._answers = self._free = 0
+        self._requests = self._awaited = self._free = 0
 
     @property
     def left(self) -> list[Step]:
@@ -125,8 +124,7 @@ class Playback:
     def begin(self, index: int, request: Request, where: Hashable, now: float) -> list[Play]:
         """Take a request for the one of that index."""
         self._made[index] = _Made(request, where)
-        for each in self._score.tied.get(index, ()):
-            heappush(self._armed, each)
+        self._armed += self._score.tied.get(index, ())
         return self._arrive(index, now)
 
     def answer(self, message: Response | ErrorResponse, now: float) -> list[Play]:
@@ -152,21 +150,24 @@ class Playback:
 
     def _due(self) -> list[int]:
         score = self._score
-        self._awaited, all_before = self._advance(score.awaited, self._awaited)
-        self._answers, answers_before = self._advance(score.answers, self._answers)
-        due: list[int] = []
-        while self._armed and self._armed[0] < answers_before:
-            due.append(heappop(self._armed))
-        while self._free < len(score.free) and score.free[self._free] < all_before:
+        while self._awaited < len(score.awaited) and score.awaited[self._awaited] in self._arrived:
+            self._awaited += 1
+        before = score.awaited[self._awaited] if self._awaited < len(score.awaited) else math.inf
+        due = [index for index in self._armed if self._is_due(score.steps[index])]
+        self._armed = sorted({*self._armed} - {*due})
+        while self._free < len(score.free) and score.free[self._free] < before:
             due.append(score.free[self._free])
             self._free += 1
         return sorted(due)
 
-    def _advance(self, awaited: Sequence[int], at: int) -> tuple[int, float]:
-        """Pass over what has come; return how far that is, and the index before which all has."""
-        while at < len(awaited) and awaited[at] in self._arrived:
-            at += 1
-        return at, awaited[at] if at < len(awaited) else math.inf
+    def _is_due(self, step: Step) -> bool:
+        """Say whether everything was answered that the server asked between a request and this step."""
+        return all(index in self._arrived for index in self._answers_before(step))
+
+    def _answers_before(self, step: Step) -> list[int]:
+        answers, steps = self._score.answers, self._score.steps
+        between = answers[bisect_left(answers, step.owner) : bisect_left(answers, step.index)]
+        return [index for index in between if steps[index].answers > step.owner]
 
     def _play(self, step: Step, now: float) -> Play:
         made = self._made.get(step.owner)
@@ -209,9 +210,11 @@ class Playback:
 
     def _time_of(self, step: Step, now: float) -> float:
         """Return when a step is due: as long after what it waited for as it was in the recording."""
-        awaited = self._score.answers if step.tied else self._score.awaited
-        at = bisect_left(awaited, step.index) - 1
-        last = max(awaited[at] if at >= 0 else NOBODY, step.owner if step.tied else NOBODY)
+        if step.tied:
+            last = max((step.owner, *self._answers_before(step)))
+        else:
+            at = bisect_left(self._score.awaited, step.index)
+            last = self._score.awaited[at - 1] if at else NOBODY
         if last not in self._arrived:
             return now
         return self._arrived[last] + max(step.at - self._score.steps[last].at, 0.0)

@@ -134,28 +134,30 @@ class _Line:
 
     def _receive(self, message: Message | Batch) -> None:
         now = asyncio.get_running_loop().time()
-        for item in message.items if isinstance(message, Batch) else (message,):
-            if isinstance(item, Fault):
-                self._receive_fault(item)
-            elif isinstance(item, Request):
-                self._ask(item, now)
-            elif self._playing is not None:
-                plays = (
-                    self._playing.hear(item, now)
-                    if isinstance(item, Notification)
-                    else self._playing.answer(item, now)
-                )
-                self._play(plays)
+        items = message.items if isinstance(message, Batch) else (message,)
+        self._play([play for item in items for play in self._take(item, now)])
 
-    def _ask(self, request: Request, now: float) -> None:
+    def _take(self, item: Message | Fault, now: float) -> list[Play]:
+        """Take one thing; return what is due because of it."""
+        match item:
+            case Fault():
+                self._receive_fault(item)
+                return []
+            case Request():
+                return self._ask(item, now)
+            case Notification():
+                return [] if self._playing is None else self._playing.hear(item, now)
+            case _:
+                return [] if self._playing is None else self._playing.answer(item, now)
+
+    def _ask(self, request: Request, now: float) -> list[Play]:
         if self._playing is None:
             self._playing = self._player.playing_for(request, self._transport)
         answer = self._playing.ask(request, self, now)
         if isinstance(answer, ErrorResponse):
             self._player.refuse(answer)
-            self.send(answer, request.id)
-        else:
-            self._play(answer)
+            return [Play(answer, self, request.id, now)]
+        return answer
 
     def _receive_fault(self, error: Fault | AnywireError) -> None:
         reply = error.answer() if isinstance(error, Fault) else None

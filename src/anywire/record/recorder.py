@@ -29,6 +29,8 @@ __all__ = ("DEFAULT_RECORD_BYTES", "Recorder", "SessionRecorder", "previous")
 
 #: How large a file becomes, unless something else is asked for: a day of talk, and no burden for a disk.
 DEFAULT_RECORD_BYTES: Final = 100 * 1024 * 1024
+# The first line of a recording is shorter.
+_FIRST_LINE: Final = 1_000
 # Descriptors below are those of stdio, closed or not.
 _FIRST_FD: Final = 3
 
@@ -41,8 +43,8 @@ def previous(path: Path) -> Path:
 class Recorder:
     """Writes a recording at `path`.  Whoever makes it closes it; it may be closed twice.
 
-    What was at `path` before, and what has become larger than `limit` bytes, is kept beside it, see
-    `previous`; where another process records at `path`, this one does so beside it, under its own number.
+    The recording that was at `path` before, and what has become larger than `limit` bytes, is kept beside it,
+    see `previous`; where another process records at `path`, this one does so beside it, under its own number.
     `tell` gets a sentence when that is so, and when the recording has to end early.  `hidden` are values
     that are left out wherever they stand, along with what `Secrets` finds; `with_secrets` keeps all of it.
     `clock` gives the seconds of the epoch.  Raises `ConfigError` for a path that cannot be written.
@@ -124,10 +126,15 @@ class Recorder:
     def _choose(self) -> None:
         """See whether the path is free, and take another where it is not."""
         self._is_file = not self._path.exists() or self._path.is_file()
-        if not self._is_file or not self._path.exists() or not _is_locked(self._path):
+        if not self._is_file:
+            return
+        for each in (self._path, previous(self._path)):
+            if each.exists() and not _is_recording(each):
+                raise OSError(0, f"{each.name} exists, and is no recording")
+        if not self._path.exists() or not _is_locked(self._path):
             return
         path = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        if path.exists() and _is_locked(path):
+        if path.exists() and (_is_locked(path) or not _is_recording(path)):
             raise OSError(0, "another process records there")
         shown, self._path = self._shown, path
         self._shown = f"{shown}.{os.getpid()}"
@@ -234,6 +241,16 @@ def _out_of_the_way(fd: int) -> int:
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FIRST_FD)
     os.close(fd)
     return moved
+
+
+def _is_recording(path: Path) -> bool:
+    """Say whether a file is empty, or begins like a recording: others are not put aside."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(_FIRST_LINE)
+    except OSError:
+        return True  # opening it for writing will say why
+    return not line or b'"event":"recording"' in line
 
 
 def _is_locked(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """What a recording tells: which reply belongs to which request, and what never got one.
 
-A reply is found by its id, progress by its token, the next round of a call as `record.rounds` has it.  The
-teller takes entry by entry and keeps of them only what can still be answered.
+A reply is found by its id, progress by its token, news by their subscription, the next round of a call as
+`record.rounds` has it.  The teller takes entry by entry and keeps of them only what can still be answered.
 
 Specification: MCP `basic/utilities/progress`, `basic/utilities/cancellation`.
 """
@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from anywire.protocol.methods import Direction
-from anywire.protocol.rewriting import progress_token
+from anywire.protocol.rewriting import progress_token, subscription_tag
 from anywire.record.entry import Entry, Event, directions
 from anywire.record.exchange import Exchange, begin, other
 from anywire.record.rounds import Rounds
@@ -183,6 +183,8 @@ class Teller:
             token = get_member(message.params or b"", "progressToken")
             key = None if token is None else here.tokens.get((other(direction), id_key(token)))
             return None if key is None else here.asked.get(key)
+        if (tag := subscription_tag(message.params)) is not None:
+            return here.asked.get((other(direction), id_key(tag)))
         cancelled = read_cancel(message)
         exchange = None if cancelled is None else here.asked.get((direction, cancelled.key))
         if exchange is not None:

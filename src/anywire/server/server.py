@@ -101,8 +101,8 @@ class Server:
         self.cache_scope: CacheScope = cache_scope
         #: Where handlers run that block.
         self.threads = DaemonThreads(limits.worker_threads)
-        #: What is put in front of each transport that is accepted, such as a tap; None: nothing.
-        self.layer: Callable[[Transport], Transport] | None = None
+        #: Puts something in front of each transport that is accepted, such as a tap.
+        self.layer: Callable[[Transport], Transport] = lambda transport: transport
         self._limits = limits
         self._lifespan = Lifespan(lifespan)
         self._sessions: dict[Transport, ServerSession] = {}
@@ -244,7 +244,7 @@ class Server:
         self._begin(transport)
 
     def _begin(self, transport: Transport) -> tuple[ServerSession, asyncio.Task[None]]:
-        session = self._session(self._layered(transport))
+        session = self._session(self.layer(transport))
         task = asyncio.get_running_loop().create_task(self._run_in_background(session))
         self._accepted[session] = task
         task.add_done_callback(lambda _: self._accepted.pop(session, None))
@@ -361,10 +361,7 @@ class Server:
         # Not the handlers' threads: the loop stops its executor when it closes, and blocking look-ups
         # of names must not wait for a handler that blocks.
         asyncio.get_running_loop().set_default_executor(DaemonThreads(self._limits.worker_threads))
-        await self.serve(self._layered(StdioListener(limits=self._limits).open()))
-
-    def _layered(self, transport: Transport) -> Transport:
-        return transport if self.layer is None else self.layer(transport)
+        await self.serve(self.layer(StdioListener(limits=self._limits).open()))
 
     def _session(self, transport: Transport) -> ServerSession:
         session = ServerSession(transport, self, self._limits)
