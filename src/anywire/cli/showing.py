@@ -21,6 +21,8 @@ __all__ = ("Line", "Shower", "unanswered", "unreadable")
 _ARROWS: Final = {Direction.TO_SERVER.value: "→", Direction.TO_CLIENT.value: "←"}
 _SENDERS: Final = {Direction.TO_SERVER.value: "the client", Direction.TO_CLIENT.value: "the server"}
 _INDENT: Final = 11
+# No line of a terminal shows more of a value.
+_MOST_BYTES: Final = 4_000
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -111,7 +113,7 @@ class Shower:
         if params is None:
             return ""
         shown = params if self._full else drop_members(params, "_meta")
-        return "" if shown == b"{}" else _text(shown)
+        return "" if shown == b"{}" else _text(shown if self._full else shown[:_MOST_BYTES])
 
 
 def unanswered(exchanges: Sequence[Exchange]) -> Iterator[Line]:
