@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from anywire.doctor.check import CHECKS, Weight
+from anywire.doctor.check import Weight
 from anywire.doctor.examination import shown
 from anywire.doctor.examine import Report, examine
 from anywire.doctor.patience import Patience
+from anywire.doctor.stdio_check import STDIO_CHECKS
 from anywire.transport.process import Command
 from anywire.wire.framing import Framing
 from tests.cli.commands import ROOT, SERVERS, server
@@ -72,14 +73,14 @@ def test_each_fault_is_found_and_no_other(name: str, reports: dict[str, Report])
     check, report = name.replace("_", "-"), reports[name]
 
     assert found(report) == {check, *AS_WELL.get(check, ())}
-    assert report.healthy == (CHECKS[check].weight is Weight.NOTE)
+    assert report.healthy == (STDIO_CHECKS[check].weight is Weight.NOTE)
     assert not found(report) & {*report.passed, *report.not_made}
-    assert found(report) | {*report.passed, *report.not_made} == set(CHECKS)
+    assert found(report) | {*report.passed, *report.not_made} == set(STDIO_CHECKS)
 
 
 def test_each_check_has_a_faulty_server() -> None:
     """No check is without proof that it finds something."""
-    assert {name.replace("_", "-") for name in FAULTS} == set(CHECKS) - ELSEWHERE
+    assert {name.replace("_", "-") for name in FAULTS} == set(STDIO_CHECKS) - ELSEWHERE
 
 
 @pytest.mark.parametrize("name", HEALTHY)
@@ -145,11 +146,11 @@ async def test_a_framing_that_was_given_is_no_finding() -> None:
 
 def test_checks_stand_in_order_of_weight() -> None:
     """What keeps a server from working comes first in every report."""
-    weights = [check.weight for check in CHECKS.values()]
+    weights = [check.weight for check in STDIO_CHECKS.values()]
 
     assert weights == sorted(weights, reverse=True)
-    assert all(id == check.id for id, check in CHECKS.items())
-    assert all(check.title and check.advice for check in CHECKS.values())
+    assert all(id == check.id for id, check in STDIO_CHECKS.items())
+    assert all(check.title and check.advice for check in STDIO_CHECKS.values())
 
 
 def test_the_words_of_a_finding_say_what_was_seen(reports: dict[str, Report]) -> None:

@@ -63,8 +63,7 @@ def run(options: argparse.Namespace) -> int:
 def _choices() -> dict[str, tuple[str, ...]]:
     """Return the words that an argument takes; the parser itself knows better sentences for others."""
     from anywire.bridge.endpoint import FACES
-    from anywire.doctor.check import CHECKS
-    from anywire.doctor.http_check import HTTP_CHECKS
+    from anywire.doctor.http_check import EVERY_CHECK
     from anywire.protocol.types.logging import LogLevel
     from anywire.wire.framing import Framing
 
@@ -72,7 +71,7 @@ def _choices() -> dict[str, tuple[str, ...]]:
     return {
         "face": tuple(FACES),
         "framing": ("auto", *framings),
-        "ignore": tuple({**CHECKS, **HTTP_CHECKS}),
+        "ignore": tuple(EVERY_CHECK),
         "log": get_args(LogLevel),
         "shell": _SHELLS,
         "target_framing": framings,

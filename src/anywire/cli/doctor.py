@@ -147,13 +147,12 @@ def _url_patient(options: argparse.Namespace) -> _Patient:
 
 
 def _check_ids(ids: list[str]) -> None:
-    from anywire.doctor.check import CHECKS
-    from anywire.doctor.http_check import HTTP_CHECKS
+    from anywire.doctor.http_check import EVERY_CHECK
 
-    known = {**CHECKS, **HTTP_CHECKS}
     for id in ids:
-        if id not in known:
-            raise ConfigError(f"there is no check {id!r}{nearest(id, known)}; checks are: {', '.join(known)}")
+        if id not in EVERY_CHECK:
+            known = ", ".join(EVERY_CHECK)
+            raise ConfigError(f"there is no check {id!r}{nearest(id, EVERY_CHECK)}; checks are: {known}")
 
 
 def _patience(timeout: float | None) -> Patience:

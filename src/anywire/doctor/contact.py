@@ -11,17 +11,19 @@ from enum import Enum, auto
 
 import msgspec
 
-from anywire.doctor.examination import INITIALIZED, Examination, Unfit, initialize, shown
+from anywire.doctor.era import INITIALIZED, Era, initialize
+from anywire.doctor.examination import Examination, Unfit, shown
 from anywire.doctor.listing import Asked
+from anywire.doctor.stateless import recognise
 from anywire.doctor.subject import Reply, Subject
 from anywire.errors import SpawnFailed
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS
 from anywire.wire.codec import decode
 from anywire.wire.framing import Framing
-from anywire.wire.message import ErrorResponse, Response
+from anywire.wire.message import ErrorResponse, Request, Response
 from anywire.wire.value import decode_value, encode_value
 
-__all__ = ("first_contact", "judge_initialize")
+__all__ = ("first_contact", "judge_initialize", "tell_newest_refused")
 
 _ALWAYS = (
     "not-started",
@@ -35,10 +37,16 @@ _ALWAYS = (
     "header-framing",
     "slow-start",
     "very-slow-start",
+    "bom-written",
+    "stateless-only",
+    "newest-refused",
     "initialize-refused",
     "initialize-result",
     "initialize-revision",
 )
+
+
+_BOM = b"\xef\xbb\xbf"
 
 
 class _Who(msgspec.Struct):
@@ -106,9 +114,7 @@ async def first_contact(exam: Examination) -> tuple[str, ...]:
         raise Unfit from error
     if found.heard is _Heard.ANSWER:
         _judge_start(exam, found)
-        _judge_answer(exam, found)
-        found.subject.send(INITIALIZED)
-        found.subject.fit = True
+        await _judge_answer(exam, found)
         return _ALWAYS
     if found.heard is _Heard.ECHO:
         exam.find("echo", f"it wrote {shown(found.subject.output)}")
@@ -152,23 +158,77 @@ def _judge_start(exam: Examination, found: _Try) -> None:
         reads = "reads and writes" if subject.writing is Framing.HEADERS else "writes"
         exam.find("header-framing", f"it {reads} Content-Length headers: {shown(subject.output, 60)}")
     exam.framing = subject.writing
+    if subject.output.startswith(_BOM):
+        exam.find("bom-written", f"it wrote {shown(subject.output, 60)}")
     if elapsed > patience.very_slow_seconds:
         exam.find("very-slow-start", f"its first answer came after {elapsed:.1f} s")
     elif elapsed > patience.slow_seconds:
         exam.find("slow-start", f"its first answer came after {elapsed:.1f} s")
 
 
-def _judge_answer(exam: Examination, found: _Try) -> None:
-    reply = found.subject.reply(found.id)
+async def _judge_answer(exam: Examination, found: _Try) -> None:
+    """Judge the answer to initialize, and look for another way in where it is a refusal.  Raises `Unfit`."""
+    subject, reply = found.subject, found.subject.reply(found.id)
     assert reply is not None
+    if isinstance(reply, ErrorResponse):
+        if await _speaks_without_handshake(exam, subject, reply):
+            return
+        older = await _shake_hands_as_older(exam, reply)
+        if older is not None:
+            subject, reply = older
     judge_initialize(exam, reply)
+    subject.send(INITIALIZED)
+    subject.fit = True
+
+
+async def _speaks_without_handshake(exam: Examination, subject: Subject, refusal: ErrorResponse) -> bool:
+    async def ask(request: Request) -> Reply | None:
+        subject.send(request)
+        return await subject.answer(request.id, exam.restart_seconds)
+
+    described = await recognise(exam, ask)
+    if described is None:
+        return False
+    exam.server = described
+    exam.speak(Era(stateless=True))
+    if "discover-missing" in exam.findings:
+        exam.fence_method = "tools/list"
+    exam.find("stateless-only", f"initialize was answered with {_error(refusal)}")
+    subject.fit = not subject.gone
+    return True
+
+
+async def _shake_hands_as_older(exam: Examination, refusal: ErrorResponse) -> tuple[Subject, Reply] | None:
+    """Ask for each older revision, each time of a new server; None: it agrees to none."""
+    for revision in MCP_PROTOCOL_VERSIONS[1:]:
+        subject = await exam.start()
+        id = subject.new_id()
+        subject.send(initialize(id, revision))
+        reply = await subject.answer(id, exam.restart_seconds)
+        if isinstance(reply, Response):
+            tell_newest_refused(exam, _error(refusal), revision)
+            exam.speak(Era(revision))
+            return subject, reply
+    return None
+
+
+def tell_newest_refused(exam: Asked, found: str, revision: str) -> None:
+    """Tell that the newest revision was refused, and this older one agreed to."""
+    exam.find(
+        "newest-refused",
+        f"asked for {MCP_LATEST_PROTOCOL_VERSION} it answered with {found}; it agrees to {revision}",
+    )
+
+
+def _error(reply: ErrorResponse) -> str:
+    detail = reply.detail()
+    return f"the error {detail.code}: {detail.message}"
 
 
 def judge_initialize(exam: Asked, reply: Reply) -> None:
     """Judge the answer to initialize, and keep what the server says of itself.  Raises `Unfit`."""
     if isinstance(reply, ErrorResponse):
-        detail = reply.detail()
-        exam.find("initialize-refused", f"it answered with the error {detail.code}: {detail.message}")
+        exam.find("initialize-refused", f"it answered with {_error(reply)}")
         raise Unfit
     try:
         result = decode_value(reply.result, dict[str, object])

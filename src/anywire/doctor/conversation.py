@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+from anywire.doctor.era import PADDED
 from anywire.doctor.examination import Examination, Unfit, shown
 from anywire.doctor.subject import Reply, Subject
-from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification, Request
+from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification
 
-__all__ = ("again", "at_once", "ids", "notifications", "ping", "unknown_method")
+__all__ = ("again", "at_once", "ids", "long_message", "notifications", "ping", "unknown_method")
 
 #: Ids as clients use them: text that looks like a number, nothing, less than that, and the largest
 #: integer that is exact in every language.
@@ -63,7 +64,7 @@ async def notifications(exam: Examination) -> tuple[str, ...]:
 async def unknown_method(exam: Examination) -> tuple[str, ...]:
     """Does it refuse a method that does not exist, with the code for that?"""
     subject = await exam.conversation()
-    request = Request(subject.new_id(), "anywire/unknown")
+    request = exam.era.request(subject.new_id(), "anywire/unknown")
     reply = await exam.ask_before_fence(subject, request)
     exam.check_alive(subject, "a method that it does not know")
     wrong = _not_refused(reply)
@@ -98,7 +99,7 @@ async def ids(exam: Examination) -> tuple[str, ...]:
 async def _wrong_id(exam: Examination, id: bytes) -> str:
     subject = await exam.conversation()
     known = len(subject.strays())
-    reply = await exam.ask_before_fence(subject, Request(id, exam.fence_method))
+    reply = await exam.ask_before_fence(subject, exam.era.request(id, exam.fence_method))
     exam.check_alive(subject, f"a request with the id {id.decode()}")
     if reply is not None:
         return ""
@@ -109,6 +110,21 @@ async def _wrong_id(exam: Examination, id: bytes) -> str:
 
 def _id_of(reply: Reply) -> str:
     return "no id" if reply.id is None else f"the id {reply.id.decode('utf-8', 'replace')}"
+
+
+async def long_message(exam: Examination) -> tuple[str, ...]:
+    """Does it take a request that is longer than usual?"""
+    subject = await exam.conversation()
+    request = exam.era.request(subject.new_id(), exam.fence_method, PADDED)
+    subject.send(request)
+    reply = await subject.answer(request.id, exam.patience.answer_seconds)
+    if reply is None or isinstance(reply, ErrorResponse):
+        wrong = subject.exit() if subject.gone else "no answer"
+        if reply is not None:
+            wrong = f"it answered with the error {reply.detail().code}: {reply.detail().message}"
+        exam.find("long-message", f"after {request.method} of {len(PADDED) // 1024} KiB: {wrong}")
+        subject.fit = False
+    return ("long-message",)
 
 
 async def at_once(exam: Examination) -> tuple[str, ...]:
@@ -129,7 +145,7 @@ async def _together(exam: Examination, subject: Subject, method: str) -> float:
     began = asyncio.get_running_loop().time()
     asked = [subject.new_id() for _ in range(_AT_ONCE)]
     for id in asked:
-        subject.send(Request(id, method))
+        subject.send(exam.era.request(id, method))
     for id in asked:
         await subject.answer(id, exam.patience.answer_seconds)
     exam.check_alive(subject, f"{_AT_ONCE} requests at once")

@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 import msgspec
 
-from anywire.doctor import contact, conversation, leaving, listing, rough
-from anywire.doctor.check import CHECKS, Check, Finding, Weight
+from anywire.doctor import contact, conversation, leaving, listing, rough, stateless
+from anywire.doctor.check import Check, Finding, Weight
 from anywire.doctor.examination import Broken, Examination, Step, Unfit
 from anywire.doctor.patience import Patience
+from anywire.doctor.stdio_check import STDIO_CHECKS
 from anywire.errors import SpawnFailed
 from anywire.transport.process import Command
 from anywire.wire.framing import Framing
 
-__all__ = ("STEPS", "Report", "examine", "report_of")
+__all__ = ("Report", "examine", "report_of")
 
 _UNBUFFERED = "PYTHONUNBUFFERED"
+# What makes sense only where hands are shaken.
+_HANDSHAKES = (conversation.ping, rough.unknown_revision, rough.probe)
 
-#: What is examined, in this order: each step relies on those before.
-STEPS = (
-    Step("starting it", contact.first_contact),
+#: What is examined first: it shows how the server wants to be spoken to.
+CONTACT = Step("starting it", contact.first_contact)
+#: What is examined then, in this order: each step relies on those before.
+HANDSHAKE_STEPS = (
     Step("ping", conversation.ping),
     Step("notifications", conversation.notifications),
     Step("an unknown method", conversation.unknown_method),
     Step("ids", conversation.ids),
     Step("its tools", listing.tools),
+    Step("its other lists", listing.declared),
     Step("several requests at once", conversation.at_once),
+    Step("a long message", conversation.long_message),
     Step("the end of its input", leaving.leave),
     Step("a second start", conversation.again),
     Step("lines as Windows writes them", rough.odd_lines),
     Step("a malformed line", rough.malformed),
     Step("an unknown revision", rough.unknown_revision),
     Step("a client of a newer revision", rough.probe),
+)
+#: What is examined without a handshake where there can be one as well.
+STATELESS_STEPS = (
+    Step("the stateless era", rough.stateless),
+    Step("its results", stateless.results),
+    Step("what requests must say of themselves", stateless.envelope),
+    Step("an unknown version", stateless.version),
+)
+#: What is examined where there is no handshake.
+STATELESS_ONLY_STEPS = (
+    Step("its results", stateless.discover),
+    *(step for step in HANDSHAKE_STEPS if step.run not in _HANDSHAKES),
+    *STATELESS_STEPS[1:],
 )
 
 
@@ -80,7 +99,7 @@ async def examine(
     made: set[str] = set()
     reached = False
     try:
-        for step in STEPS:
+        for step in _steps(exam):
             on_step(step.title)
             try:
                 made.update(await step.run(exam))
@@ -95,7 +114,18 @@ async def examine(
         made.add("exits-later")
         made.update(leaving.judge_noise(exam))
     made.update(leaving.judge_output(exam))
-    return report_of(exam, CHECKS, made, reached=reached, framing=exam.framing)
+    return report_of(exam, STDIO_CHECKS, made, reached=reached, framing=exam.framing)
+
+
+def _steps(exam: Examination) -> Iterator[Step]:
+    """Yield what is to be examined next, as far as it is known by then."""
+    yield CONTACT
+    if exam.era.stateless:
+        yield from STATELESS_ONLY_STEPS
+        return
+    yield from HANDSHAKE_STEPS
+    if exam.also_stateless:
+        yield from STATELESS_STEPS
 
 
 class _Examined(Protocol):
