@@ -67,7 +67,7 @@ def add_parser(commands: Commands) -> Parser:
     add_timeout(parser, "how long to wait for the server's first answer")
     add_child_options(parser)
     add_header_options(parser)
-    add_verbose(parser, "tell which checks passed, too")
+    add_verbose(parser, "tell which checks passed, too, and trifles, which nearly every server has")
     return parser
 
 
@@ -176,20 +176,23 @@ def _document(report: Report, patient: _Patient) -> bytes:
             "revision": report.server.get("protocolVersion"),
             "framing": None if report.framing is None else report.framing.value,
             "first_answer_ms": None if first is None else round(first * 1000, 1),
-            "findings": [
-                {
-                    "id": finding.check.id,
-                    "weight": finding.check.weight.name.lower(),
-                    "title": finding.check.title,
-                    "found": finding.found,
-                    "advice": finding.check.advice,
-                }
-                for finding in report.findings
-            ],
+            "findings": [_members(finding) for finding in report.findings],
+            "trifles": [_members(finding) for finding in report.trifles],
             "passed": report.passed,
             "not_made": report.not_made,
         }
     )
+
+
+def _members(finding: Finding) -> dict[str, str]:
+    check = finding.check
+    return {
+        "id": check.id,
+        "weight": check.weight.name.lower(),
+        "title": check.title,
+        "found": finding.found,
+        "advice": check.advice,
+    }
 
 
 def _write(output: Output, report: Report, patient: _Patient, *, verbose: bool) -> None:
@@ -197,6 +200,7 @@ def _write(output: Output, report: Report, patient: _Patient, *, verbose: bool) 
     blocks = [f"{patient.name}\n{_summary(report, patient)}"]
     blocks += [_finding(finding, width) for finding in report.findings]
     if verbose:
+        blocks += [_finding(finding, width) for finding in report.trifles]
         blocks += [_listed("passed", report.passed, width), _listed("not made", report.not_made, width)]
     blocks.append(_verdict(report))
     output.text("\n\n".join(filter(None, blocks)))

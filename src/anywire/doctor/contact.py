@@ -23,7 +23,7 @@ from anywire.wire.framing import Framing
 from anywire.wire.message import ErrorResponse, Request, Response
 from anywire.wire.value import decode_value, encode_value
 
-__all__ = ("first_contact", "judge_initialize", "tell_newest_refused")
+__all__ = ("first_contact", "judge_initialize", "judge_slowness", "tell_newest_refused")
 
 _ALWAYS = (
     "not-started",
@@ -151,19 +151,24 @@ async def _try(exam: Examination, framing: Framing, seconds: float, *, patient: 
 
 
 def _judge_start(exam: Examination, found: _Try) -> None:
-    subject, patience = found.subject, exam.patience
+    subject = found.subject
     elapsed = asyncio.get_running_loop().time() - subject.started_at
-    exam.first_answer_seconds = elapsed
     if exam.framing is None and Framing.HEADERS in (subject.writing, subject.reading):
         reads = "reads and writes" if subject.writing is Framing.HEADERS else "writes"
         exam.find("header-framing", f"it {reads} Content-Length headers: {shown(subject.output, 60)}")
     exam.framing = subject.writing
     if subject.output.startswith(_BOM):
         exam.find("bom-written", f"it wrote {shown(subject.output, 60)}")
-    if elapsed > patience.very_slow_seconds:
-        exam.find("very-slow-start", f"its first answer came after {elapsed:.1f} s")
-    elif elapsed > patience.slow_seconds:
-        exam.find("slow-start", f"its first answer came after {elapsed:.1f} s")
+    judge_slowness(exam, elapsed)
+
+
+def judge_slowness(exam: Asked, seconds: float) -> None:
+    """Judge how long the first answer took, and keep it."""
+    exam.first_answer_seconds = seconds
+    if seconds > exam.patience.very_slow_seconds:
+        exam.find("very-slow-start", f"its first answer came after {seconds:.1f} s")
+    elif seconds > exam.patience.slow_seconds:
+        exam.find("slow-start", f"its first answer came after {seconds:.1f} s")
 
 
 async def _judge_answer(exam: Examination, found: _Try) -> None:
@@ -186,13 +191,10 @@ async def _speaks_without_handshake(exam: Examination, subject: Subject, refusal
         subject.send(request)
         return await subject.answer(request.id, exam.restart_seconds)
 
-    described = await recognise(exam, ask)
-    if described is None:
+    era = await recognise(exam, ask)
+    if era is None:
         return False
-    exam.server = described
-    exam.speak(Era(stateless=True))
-    if "discover-missing" in exam.findings:
-        exam.fence_method = "tools/list"
+    exam.speak(era)
     exam.find("stateless-only", f"initialize was answered with {_error(refusal)}")
     subject.fit = not subject.gone
     return True

@@ -16,7 +16,16 @@ from anywire.wire.codec import encode_value
 from anywire.wire.message import Notification, Request
 from anywire.wire.splice import get_member, set_member
 
-__all__ = ("DISCOVER", "INITIALIZED", "NO_REVISION", "PADDED", "Era", "initialize", "stateless_request")
+__all__ = (
+    "DISCOVER",
+    "INITIALIZED",
+    "NO_REVISION",
+    "PADDED",
+    "STATELESS",
+    "Era",
+    "initialize",
+    "stateless_request",
+)
 
 #: The first question to a server of the stateless era.
 DISCOVER: Final = "server/discover"
@@ -33,23 +42,26 @@ _CLIENT: Final = ClientConversation(Implementation("anywire doctor", __version__
 
 
 class Era(msgspec.Struct, frozen=True):
-    """How a server is spoken to: with a handshake that asks for `revision`, or `stateless` in it."""
+    """How a server is spoken to: with a handshake that asks for `revision`, or `stateless`.
+
+    `harmless` is a method without effect.
+    """
 
     revision: str = MCP_LATEST_PROTOCOL_VERSION
     stateless: bool = False
-
-    @property
-    def harmless(self) -> str:
-        """A method without effect, which every server of that era has."""
-        return DISCOVER if self.stateless else "ping"
+    harmless: str = "ping"
 
     def opening(self, id: bytes) -> Request:
         """Return the request with which a conversation begins."""
-        return stateless_request(id, DISCOVER) if self.stateless else initialize(id, self.revision)
+        return stateless_request(id, self.harmless) if self.stateless else initialize(id, self.revision)
 
     def request(self, id: bytes, method: str, params: bytes | None = None) -> Request:
         """Return a request with all that it must say of itself."""
         return stateless_request(id, method, params) if self.stateless else Request(id, method, params)
+
+
+#: Without a handshake.
+STATELESS: Final = Era(stateless=True, harmless=DISCOVER)
 
 
 def initialize(id: bytes, version: str = MCP_LATEST_PROTOCOL_VERSION) -> Request:

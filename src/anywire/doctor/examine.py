@@ -60,6 +60,8 @@ STATELESS_ONLY_STEPS = (
 class Report(msgspec.Struct, frozen=True):
     """What came out: the findings, heaviest first; ids of checks that passed, and that were not made.
 
+    `trifles` are what nearly every server has.
+
     `reached` says whether it could be talked with at all; `framing` is None for a server over HTTP.
     """
 
@@ -70,6 +72,7 @@ class Report(msgspec.Struct, frozen=True):
     server: dict[str, object]
     framing: Framing | None
     first_answer_seconds: float | None
+    trifles: tuple[Finding, ...] = ()
 
     @property
     def healthy(self) -> bool:
@@ -80,7 +83,8 @@ class Report(msgspec.Struct, frozen=True):
         """Return the report without the findings on these checks."""
         ignored = frozenset(ids)
         findings = tuple(finding for finding in self.findings if finding.check.id not in ignored)
-        return msgspec.structs.replace(self, findings=findings)
+        trifles = tuple(finding for finding in self.trifles if finding.check.id not in ignored)
+        return msgspec.structs.replace(self, findings=findings, trifles=trifles)
 
 
 async def examine(
@@ -150,7 +154,8 @@ def report_of(
         exam.findings.values(), key=lambda each: (-each.check.weight, order.index(each.check.id))
     )
     return Report(
-        findings=tuple(findings),
+        findings=tuple(finding for finding in findings if finding.check.weight > Weight.TRIFLE),
+        trifles=tuple(finding for finding in findings if finding.check.weight is Weight.TRIFLE),
         passed=tuple(id for id in order if id in made and id not in exam.findings),
         not_made=tuple(id for id in order if id not in made and id not in exam.findings),
         reached=reached,

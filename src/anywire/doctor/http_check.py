@@ -95,6 +95,12 @@ _OWN: Final = (
         "the proxy's name, or the proxy must pass on another",
     ),
     Check(
+        "origin-wanted",
+        _ERROR,
+        "it refuses clients without an Origin",
+        "let requests without an Origin in: only browsers send one; refuse an Origin that is not expected",
+    ),
+    Check(
         "accept-refused",
         _ERROR,
         "it refuses the types that every client accepts",

@@ -5,17 +5,22 @@ from __future__ import annotations
 import socket
 import ssl
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
-from anywire.doctor.contact import judge_initialize
-from anywire.doctor.examination import Unfit, initialize
+from anywire.doctor.contact import judge_initialize, judge_slowness, tell_newest_refused
+from anywire.doctor.era import Era, initialize
+from anywire.doctor.examination import Unfit
+from anywire.doctor.http_authorization import judge_authorization
+from anywire.doctor.http_elsewhere import find_elsewhere
 from anywire.doctor.http_examination import HttpExamination
+from anywire.doctor.http_remedy import find_remedy
 from anywire.doctor.http_subject import Answer
+from anywire.doctor.stateless import recognise
 from anywire.errors import AnywireError, ConfigError, ConnectFailed, DeadlineExceeded
 from anywire.protocol.http.client import is_same_origin
-from anywire.protocol.http.media import EVENT_STREAM
+from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.transport.redact import without_secrets
-from anywire.wire.message import Request
+from anywire.wire.message import Request, Response
 
 __all__ = ("first_contact",)
 
@@ -23,7 +28,14 @@ _REACHED = ("not-resolved", "not-connected", "tls", "no-http", "no-first-byte")
 _ANSWERED = (
     "authorization",
     "challenge",
+    "metadata",
     "old-transport",
+    "endpoint-missing",
+    "host-refused",
+    "origin-wanted",
+    "accept-refused",
+    "body-type-refused",
+    "version-wanted",
     "wrong-path",
     "redirect",
     "redirect-method",
@@ -35,38 +47,85 @@ _ANSWERED = (
     "no-reply",
     "bad-message",
     "session-id",
+    "slow-start",
+    "very-slow-start",
+    "stateless-only",
+    "newest-refused",
     "initialize-refused",
     "initialize-result",
     "initialize-revision",
 )
-#: Where a server often is.
-_PATHS: Final = ("/mcp", "/mcp/", "/sse")
-_ENDPOINT: Final = b"endpoint"
+#: With one of these a request that is well-formed has been refused.
+_REFUSALS: Final = frozenset(
+    {"host-refused", "origin-wanted", "accept-refused", "body-type-refused", "version-wanted"}
+)
 _MOST_REDIRECTS: Final = 5
 
 
 async def first_contact(exam: HttpExamination) -> tuple[str, ...]:
     """Shake hands, or tell why that is not possible.  Raises `Unfit` then."""
-    request = Request(exam.subject.new_id(), "initialize", initialize(b"0").params)
+    request = initialize(exam.new_id())
     try:
-        answer = await exam.subject.post(request)
-        for _ in range(_MOST_REDIRECTS):
-            if not 300 <= answer.status < 400:
-                break
-            _judge_redirect(exam, answer)
-            answer = await exam.subject.post(request)
+        answer = await _ask(exam, request)
     except ConfigError:
         raise  # this is no URL
     except AnywireError as error:
         _tell_unreached(exam, error)
         raise Unfit from error
-    exam.first_answer_seconds = answer.head_seconds
+    judge_slowness(exam, answer.head_seconds)
+    if not isinstance(answer.reply(request.id), Response):
+        if await _speaks_without_handshake(exam, answer):
+            return (*_REACHED, *_ANSWERED)
+        answer, request = await _shake_hands_as_older(exam, answer, request)
     await _judge_answer(exam, answer, request)
     reply = answer.reply(request.id)
     assert reply is not None
     judge_initialize(exam, reply)
     _take_session(exam, answer)
     return (*_REACHED, *_ANSWERED)
+
+
+async def _ask(exam: HttpExamination, request: Request) -> Answer:
+    """Send the first request, to wherever a client may be led."""
+    answer = await exam.subject.post(request)
+    for _ in range(_MOST_REDIRECTS):
+        if not 300 <= answer.status < 400:
+            break
+        _judge_redirect(exam, answer)
+        answer = await exam.subject.post(request)
+    return answer
+
+
+async def _speaks_without_handshake(exam: HttpExamination, answer: Answer) -> bool:
+    if answer.status not in (200, 400, 404, 405):
+        return False
+    try:
+        era = await recognise(exam, exam.talk)
+    except AnywireError:
+        return False
+    if era is None:
+        return False
+    exam.speak(era)
+    exam.find("stateless-only", f"initialize was answered with {answer}")
+    return True
+
+
+async def _shake_hands_as_older(
+    exam: HttpExamination, refusal: Answer, refused: Request
+) -> tuple[Answer, Request]:
+    """Ask for each older revision; return the answer that agrees to one, or the refusal."""
+    if refusal.status == 400 or refusal.reply(refused.id) is not None:
+        for revision in MCP_PROTOCOL_VERSIONS[1:]:
+            request = initialize(exam.new_id(), revision)
+            try:
+                answer = await exam.subject.post(request)
+            except AnywireError:
+                break
+            if isinstance(answer.reply(request.id), Response):
+                tell_newest_refused(exam, str(refusal), revision)
+                exam.speak(Era(revision))
+                return answer, request
+    return refusal, refused
 
 
 def _tell_unreached(exam: HttpExamination, error: AnywireError) -> None:
@@ -110,72 +169,25 @@ async def _judge_answer(exam: HttpExamination, answer: Answer, request: Request)
     """Tell what is wrong with an answer that is none.  Raises `Unfit` for one."""
     found = f"{without_secrets(exam.subject.url)} was answered with {answer}"
     reply = answer.reply(request.id)
-    if answer.status in (401, 403):
-        _judge_authorization(exam, answer, found)
+    if answer.status in (401, 407):
+        await judge_authorization(exam, answer, found)
+    elif not isinstance(reply, Response) and await find_remedy(exam, answer, found):
+        pass
+    elif answer.status == 403:
+        await judge_authorization(exam, answer, found)
     elif 200 <= answer.status < 300 and answer.media != "text/html":
+        exam.judge_head(answer, "initialize")
         exam.judge_shape(answer, request.id, "initialize")
     elif answer.status in (400, 404, 405) and reply is None:
-        await _find_elsewhere(exam, answer, found)
+        await find_elsewhere(exam, answer, found)
     elif answer.status >= 500:
         exam.find("server-error", found)
     elif answer.media == "text/html":
         exam.find("html", found)
     elif reply is None:
         exam.find("status", found)
-    if reply is None or answer.status in (401, 403):
+    if reply is None or answer.status in (401, 403, 407) or exam.findings.keys() & _REFUSALS:
         raise Unfit
-
-
-def _judge_authorization(exam: HttpExamination, answer: Answer, found: str) -> None:
-    challenge = answer.headers.get("www-authenticate")
-    exam.find("authorization", found + (f"; WWW-Authenticate: {challenge}" if challenge else ""))
-    if answer.status == 401 and not challenge:
-        exam.find("challenge", "401 came without WWW-Authenticate")
-
-
-async def _find_elsewhere(exam: HttpExamination, answer: Answer, found: str) -> None:
-    """No message is taken here: is this an old server, or is the server at another path?"""
-    if await _is_old(exam, exam.subject.url):
-        exam.find("old-transport", f"a GET of {without_secrets(exam.subject.url)} names an endpoint")
-        return
-    for url in _neighbours(exam.subject.url):
-        if await _takes_messages(exam, url):
-            exam.find("wrong-path", f"{found}; at {without_secrets(url)} a server answers")
-            return
-        if await _is_old(exam, url):
-            exam.find("old-transport", f"{found}; a GET of {without_secrets(url)} names an endpoint")
-            return
-    if answer.status == 400:
-        exam.find("html" if answer.media == "text/html" else "status", found)
-    else:
-        exam.find("wrong-path", f"{found}; nor does anything answer at {', '.join(_PATHS)} there")
-
-
-def _neighbours(url: str) -> list[str]:
-    """Return other addresses on the same server at which it may be meant."""
-    parts = urlsplit(url)
-    path = parts.path or "/"
-    slash = path.rstrip("/") if path.endswith("/") and path != "/" else f"{path.rstrip('/')}/"
-    paths = [each for each in (slash, *_PATHS) if each != path]
-    return [parts._replace(path=each).geturl() for each in dict.fromkeys(paths)]
-
-
-async def _takes_messages(exam: HttpExamination, url: str) -> bool:
-    request = Request(exam.subject.new_id(), "initialize", initialize(b"0").params)
-    try:
-        answer = await exam.subject.post(request, url=url)
-    except AnywireError:
-        return False
-    return answer.status in (401, 403) or answer.reply(request.id) is not None
-
-
-async def _is_old(exam: HttpExamination, url: str) -> bool:
-    """Say whether a GET gives a stream whose first event names where to POST."""
-    try:
-        answer = await exam.subject.get(exam.patience.head_seconds, url=url, until=_ENDPOINT)
-    except AnywireError:
-        return False
-    return answer.status == 200 and answer.media == EVENT_STREAM and _ENDPOINT in answer.start
 
 
 def _take_session(exam: HttpExamination, answer: Answer) -> None:

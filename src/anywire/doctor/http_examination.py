@@ -7,11 +7,16 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 
 from anywire.doctor.check import Finding
+from anywire.doctor.era import Era
 from anywire.doctor.examination import shown
 from anywire.doctor.http_check import HTTP_CHECKS
 from anywire.doctor.http_subject import Answer, HttpSubject
 from anywire.doctor.patience import Patience
 from anywire.doctor.subject import Reply
+from anywire.protocol.http.client import merge_headers
+from anywire.protocol.http.media import EVENT_STREAM
+from anywire.protocol.http.mirrored import stateless_headers
+from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.wire.message import Notification, Request
 
 __all__ = ("HttpExamination", "HttpStep")
@@ -34,6 +39,9 @@ class HttpExamination:
         self.patience = patience
         #: The server.
         self.subject = HttpSubject(url, headers, patience)
+        #: How it is spoken to, and whether it can be spoken to without a handshake as well.
+        self.era = Era()
+        self.also_stateless = False
         #: What was found, by the id of the check.
         self.findings: dict[str, Finding] = {}
         #: What it says of itself, as plain JSON data.
@@ -44,6 +52,16 @@ class HttpExamination:
     def find(self, id: str, found: str) -> None:
         """Tell what is wrong; the first word on each check counts."""
         self.findings.setdefault(id, Finding(HTTP_CHECKS[id], found))
+
+    def speak(self, era: Era) -> None:
+        """From now on speak to it in this way; without a handshake there is no session either."""
+        self.era = era
+        if era.stateless:
+            self.subject.session_id = self.subject.revision = None
+
+    def new_id(self) -> bytes:
+        """Return an id that was not used before."""
+        return self.subject.new_id()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -57,13 +75,41 @@ class HttpExamination:
         id: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[Answer, bytes]:
-        """Ask in the session; return what came back and the id of the request."""
-        id = id or self.subject.new_id()
-        answer = await self.subject.post(Request(id, method, params), headers)
-        return answer, id
+        """Ask as its era has it; return what came back and the id of the request."""
+        request = self.era.request(id or self.subject.new_id(), method, params)
+        if self.era.stateless:
+            answer = await self.put(request, headers=headers)
+        else:
+            answer = await self.subject.post(request, headers)
+        self.judge_head(answer, method)
+        return answer, request.id
+
+    async def put(
+        self,
+        request: Request,
+        revision: str = LATEST_STATELESS_REVISION,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a request of the stateless era with the headers that belong to it; `headers` replace some."""
+        return await self.subject.post(request, self.mirrored(request, revision, headers))
+
+    def mirrored(
+        self,
+        request: Request,
+        revision: str = LATEST_STATELESS_REVISION,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, str]:
+        """Return the headers that belong to a request of the stateless era; `headers` replace some."""
+        said = stateless_headers(request.method, request.params, revision, {})
+        return merge_headers(said, headers or {})
+
+    async def talk(self, request: Request, revision: str = LATEST_STATELESS_REVISION) -> Reply | None:
+        """Send a request of the stateless era, with all that it says of itself; None: it has no answer."""
+        return (await self.put(request, revision)).reply(request.id)
 
     async def request(self, method: str, params: bytes | None = None) -> Reply | None:
-        """Ask in the session and look at the shape of the answer as well; None: it holds no reply."""
+        """Ask and look at the shape of the answer as well; None: it holds no reply."""
         answer, id = await self.ask(method, params)
         self.judge_shape(answer, id, method)
         return answer.reply(id)
@@ -71,6 +117,16 @@ class HttpExamination:
     async def tell(self, method: str) -> Answer:
         """Send a notification in the session."""
         return await self.subject.post(Notification(method))
+
+    def judge_head(self, answer: Answer, what: str) -> None:
+        """Tell what keeps the events of a stream back on their way."""
+        if answer.media != EVENT_STREAM:
+            return
+        coding, length = answer.headers.get("content-encoding"), answer.headers.get("content-length")
+        if coding not in (None, "", "identity"):
+            self.find("stream-compressed", f"the stream that answered {what} has Content-Encoding {coding}")
+        elif length is not None:
+            self.find("stream-collected", f"the stream that answered {what} has Content-Length {length}")
 
     def judge_shape(self, answer: Answer, id: bytes, what: str) -> None:
         """Tell what is wrong with the body of an answer that should hold a reply."""

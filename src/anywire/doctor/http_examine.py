@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from anywire.doctor import http_habits, http_session, listing
+from anywire.doctor import http_habits, http_session, http_stateless, listing, stateless
 from anywire.doctor.examination import Unfit
 from anywire.doctor.examine import Report, report_of
 from anywire.doctor.http_check import HTTP_CHECKS
@@ -13,23 +13,54 @@ from anywire.doctor.http_examination import HttpExamination, HttpStep
 from anywire.doctor.patience import Patience
 from anywire.errors import AnywireError, ConfigError
 
-__all__ = ("HTTP_STEPS", "examine_url")
+__all__ = ("examine_url",)
 
-#: What is examined, in this order: each step relies on those before.
-HTTP_STEPS = (
-    HttpStep("reaching it", first_contact),
+# What there is without a handshake as well.
+_IN_EITHER_ERA = (
+    http_session.unknown_method,
+    http_session.ids,
+    listing.tools,
+    listing.declared,
+    http_habits.long_message,
+    http_habits.accept,
+    http_habits.coding,
+    http_habits.guards,
+)
+#: What is examined first: it shows how the server wants to be spoken to.
+CONTACT = HttpStep("reaching it", first_contact)
+#: What is examined then, in this order: each step relies on those before.
+HANDSHAKE_STEPS = (
     HttpStep("notifications", http_session.notifications),
     HttpStep("ping", http_session.ping),
     HttpStep("an unknown method", http_session.unknown_method),
     HttpStep("ids", http_session.ids),
     HttpStep("its tools", listing.tools),
+    HttpStep("its other lists", listing.declared),
+    HttpStep("a long message", http_habits.long_message),
     HttpStep("the types that a client accepts", http_habits.accept),
+    HttpStep("the coding that a client accepts", http_habits.coding),
     HttpStep("the version in a header", http_habits.version_header),
     HttpStep("its stream", http_habits.stream),
     HttpStep("origin and host", http_habits.guards),
     HttpStep("an unknown session", http_session.unknown_session),
     HttpStep("an unknown revision", http_session.unknown_revision),
     HttpStep("the end of the session", http_session.end),
+    HttpStep("a client of the newest revision", http_stateless.probe),
+)
+#: What is examined without a handshake where there can be one as well.
+STATELESS_STEPS = (
+    HttpStep("headers that say what the body says", http_stateless.mirrors),
+    HttpStep("what it says of itself", stateless.discover),
+    HttpStep("its results", stateless.results),
+    HttpStep("what requests must say of themselves", stateless.envelope),
+    HttpStep("an unknown version", stateless.version),
+    HttpStep("the status of an unknown method", http_stateless.unknown_status),
+    HttpStep("a stream of changes", http_stateless.listen),
+)
+#: What is examined where there is no handshake.
+STATELESS_ONLY_STEPS = (
+    *STATELESS_STEPS,
+    *(step for step in HANDSHAKE_STEPS if step.run in _IN_EITHER_ERA),
 )
 
 
@@ -50,7 +81,7 @@ async def examine_url(
     made: set[str] = set()
     reached = False
     try:
-        for step in HTTP_STEPS:
+        for step in _steps(exam):
             on_step(step.title)
             try:
                 made.update(await step.run(exam))
@@ -66,3 +97,14 @@ async def examine_url(
     if reached:
         made.add("breaks-off")
     return report_of(exam, HTTP_CHECKS, made, reached=reached)
+
+
+def _steps(exam: HttpExamination) -> Iterator[HttpStep]:
+    """Yield what is to be examined next, as far as it is known by then."""
+    yield CONTACT
+    if exam.era.stateless:
+        yield from STATELESS_ONLY_STEPS
+        return
+    yield from HANDSHAKE_STEPS
+    if exam.also_stateless:
+        yield from STATELESS_STEPS

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from anywire.doctor.examination import Unfit, initialize
+from anywire.doctor.era import NO_REVISION, initialize
+from anywire.doctor.examination import Unfit
 from anywire.doctor.http_examination import HttpExamination
-from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Request, Response
+from anywire.doctor.http_session_id import SESSION_CHECKS, judge_session
+from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Response
 from anywire.wire.value import decode_value
 
 __all__ = ("end", "ids", "notifications", "ping", "unknown_method", "unknown_revision", "unknown_session")
@@ -14,7 +16,6 @@ __all__ = ("end", "ids", "notifications", "ping", "unknown_method", "unknown_rev
 _IDS = (b'"0"', b"0", b"-7", b"9007199254740991", b'"\xc3\xa9-7"')
 _BIG_ID = b"9007199254740993"
 _NO_SESSION = "00000000-0000-4000-8000-000000000000"
-_NO_REVISION = "2099-12-31"
 
 
 class _Initialized(msgspec.Struct):
@@ -22,11 +23,16 @@ class _Initialized(msgspec.Struct):
 
 
 async def notifications(exam: HttpExamination) -> tuple[str, ...]:
-    """Are notifications, the unknown ones as well, taken with 202 and no body?"""
+    """Are notifications, the unknown ones as well, taken with 202 and no body?
+
+    Raises `Unfit` where one is not taken because the session is not known.
+    """
     for method in ("notifications/initialized", "notifications/anywire/unknown"):
         answer = await exam.tell(method)
         found = f"{method} was answered with {answer}"
         if not 200 <= answer.status < 300:
+            if answer.status in (400, 404) and not exam.era.stateless:
+                await judge_session(exam)
             exam.find("notification-refused", found)
         elif answer.status != 202 or answer.start:
             exam.find("notification-answer", found)
@@ -34,7 +40,8 @@ async def notifications(exam: HttpExamination) -> tuple[str, ...]:
 
 
 async def ping(exam: HttpExamination) -> tuple[str, ...]:
-    """Is a request after the handshake taken, and ping answered?  Raises `Unfit` if none is."""
+    """Are requests after the handshake taken, and ping answered?  Raises `Unfit` if none is."""
+    await judge_session(exam)
     answer, id = await exam.ask("ping")
     exam.judge_shape(answer, id, "ping")
     reply = answer.reply(id)
@@ -48,7 +55,7 @@ async def ping(exam: HttpExamination) -> tuple[str, ...]:
         exam.find("ping", f"it was answered with {answer}")
     if reply is None:
         raise Unfit
-    return ("request-refused", "ping")
+    return (*SESSION_CHECKS, "request-refused", "ping")
 
 
 async def unknown_method(exam: HttpExamination) -> tuple[str, ...]:
@@ -64,7 +71,7 @@ async def ids(exam: HttpExamination) -> tuple[str, ...]:
     """Does each answer carry the id of its request, as it was written?"""
     wrong: list[str] = []
     for id in (*_IDS, _BIG_ID):
-        answer, _ = await exam.ask("ping", id=id)
+        answer, _ = await exam.ask(exam.era.harmless, id=id)
         if answer.reply(id) is not None:
             continue
         found = f"the request with the id {id.decode()} was answered with {answer}"
@@ -93,13 +100,13 @@ async def unknown_revision(exam: HttpExamination) -> tuple[str, ...]:
     session, revision = exam.subject.session_id, exam.subject.revision
     exam.subject.session_id = exam.subject.revision = None
     try:
-        request = Request(exam.subject.new_id(), "initialize", initialize(b"0", _NO_REVISION).params)
+        request = initialize(exam.new_id(), NO_REVISION)
         answer = await exam.subject.post(request)
         reply = answer.reply(request.id)
         if reply is None:
-            exam.find("revision-refused", f"asked for {_NO_REVISION} it answered with {answer}")
-        elif isinstance(reply, Response) and _revision(reply) == _NO_REVISION:
-            exam.find("revision-echoed", f"asked for {_NO_REVISION} it agreed to it")
+            exam.find("revision-refused", f"asked for {NO_REVISION} it answered with {answer}")
+        elif isinstance(reply, Response) and _revision(reply) == NO_REVISION:
+            exam.find("revision-echoed", f"asked for {NO_REVISION} it agreed to it")
         exam.subject.session_id = answer.headers.get("mcp-session-id")
         if exam.subject.session_id is not None:
             await exam.subject.delete()  # nothing is left behind where that can be helped

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anywire.doctor.era import DISCOVER, INITIALIZED, NO_REVISION, Era, initialize, stateless_request
+from anywire.doctor.era import DISCOVER, INITIALIZED, NO_REVISION, STATELESS, initialize, stateless_request
 from anywire.doctor.examination import Examination, shown
 from anywire.doctor.stateless import describe, discover
 from anywire.doctor.subject import Reply
@@ -110,7 +110,7 @@ async def probe(exam: Examination) -> tuple[str, ...]:
         waited = f"{exam.restart_seconds:.1f} s"
         exam.find("probe-silence", f"asked for server/discover it said nothing for {waited}")
     id = subject.new_id()
-    subject.send(initialize(id))
+    subject.send(exam.era.opening(id))
     opened = await subject.answer(id, exam.patience.answer_seconds)
     if isinstance(opened, Response):
         subject.send(INITIALIZED)
@@ -126,5 +126,5 @@ async def probe(exam: Examination) -> tuple[str, ...]:
 async def stateless(exam: Examination) -> tuple[str, ...]:
     """What does it say of itself to a client that shakes no hands?  From now on it is spoken to as by one."""
     await exam.drop()
-    exam.speak(Era(stateless=True))
+    exam.speak(STATELESS)
     return await discover(exam)

@@ -10,7 +10,7 @@ from typing import Final, Protocol, cast
 
 import msgspec
 
-from anywire.doctor.era import DISCOVER, NO_REVISION, stateless_request
+from anywire.doctor.era import DISCOVER, NO_REVISION, STATELESS, Era, stateless_request
 from anywire.doctor.examination import shown
 from anywire.doctor.subject import Reply
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
@@ -37,6 +37,7 @@ class AskedStateless(Protocol):
     """An examination of a server on any wire, in this era."""
 
     server: dict[str, object]
+    era: Era
 
     def find(self, id: str, found: str) -> None:
         """Tell what is wrong."""
@@ -57,17 +58,17 @@ class _Result(msgspec.Struct):
     scope: object = msgspec.field(default=None, name="cacheScope")
 
 
-async def recognise(
-    exam: AskedStateless, ask: Callable[[Request], Awaitable[Reply | None]]
-) -> dict[str, object] | None:
-    """Return what a server of this era says of itself, in the shape of an answer to `initialize`.
+async def recognise(exam: AskedStateless, ask: Callable[[Request], Awaitable[Reply | None]]) -> Era | None:
+    """Find out whether a server is of this era, and keep what it says of itself; None: it is of the other.
 
-    None: it is of the other era.  What is wrong with how it says so is told.
+    What is wrong with how it says so is told.
     """
     reply = await ask(stateless_request(exam.new_id(), DISCOVER))
     described = describe(reply)
     if described is not None:
-        return described
+        exam.server = described
+        return STATELESS
+    era = STATELESS
     if _is_stateless(reply):
         exam.find("discover-result", f"{DISCOVER} was answered with {_told(reply)}")
     else:
@@ -76,7 +77,9 @@ async def recognise(
             return None
         found = f"{DISCOVER} was answered with {_told(reply)}, and {_LIST} as in {LATEST_STATELESS_REVISION}"
         exam.find("discover-missing", found)
-    return {"protocolVersion": LATEST_STATELESS_REVISION, "capabilities": {"tools": {}}}
+        era = msgspec.structs.replace(STATELESS, harmless=_LIST)
+    exam.server = {"protocolVersion": LATEST_STATELESS_REVISION, "capabilities": {"tools": {}}}
+    return era
 
 
 def describe(reply: Reply | None) -> dict[str, object] | None:
@@ -141,16 +144,16 @@ async def results(exam: AskedStateless) -> tuple[str, ...]:
 
 async def envelope(exam: AskedStateless) -> tuple[str, ...]:
     """Is a request refused that does not say what the client can do?"""
-    request = stateless_request(exam.new_id(), DISCOVER, without=(CLIENT_CAPABILITIES_KEY,))
+    request = stateless_request(exam.new_id(), exam.era.harmless, without=(CLIENT_CAPABILITIES_KEY,))
     reply = await exam.talk(request)
     if isinstance(reply, Response):
-        exam.find("envelope-unchecked", f"{DISCOVER} without {CLIENT_CAPABILITIES_KEY} was answered")
+        exam.find("envelope-unchecked", f"{request.method} without {CLIENT_CAPABILITIES_KEY} was answered")
     return ("envelope-unchecked",)
 
 
 async def version(exam: AskedStateless) -> tuple[str, ...]:
     """Does it say which versions it speaks, to who asks for another?"""
-    request = stateless_request(exam.new_id(), DISCOVER, revision=NO_REVISION)
+    request = stateless_request(exam.new_id(), exam.era.harmless, revision=NO_REVISION)
     reply = await exam.talk(request, NO_REVISION)
     wrong = _wrong_refusal(reply)
     if wrong:

@@ -244,13 +244,13 @@ _OWN: Final = (
     ),
     Check(
         "malformed-unanswered",
-        _NOTE,
+        Weight.TRIFLE,
         "it does not say what was wrong with a malformed line",
         "answer what cannot be parsed with the error -32700, so that its client need not wait in vain",
     ),
     Check(
         "big-ids",
-        _NOTE,
+        Weight.TRIFLE,
         "it does not give large ids back",
         "copy the id as it was written; 2^53 and more is not safe in JavaScript and in doubles",
     ),
@@ -268,7 +268,7 @@ _OWN: Final = (
     ),
     Check(
         "bom",
-        _NOTE,
+        Weight.TRIFLE,
         "it does not read a line with a byte order mark",
         "skip the bytes EF BB BF before a message: some clients on Windows write them",
     ),

@@ -1,0 +1,58 @@
+"""Whether a session is known that a server has issued itself, and the version that it agreed on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from anywire.doctor.examination import Unfit
+from anywire.doctor.http_examination import HttpExamination
+from anywire.doctor.http_subject import Answer
+from anywire.wire.message import Request
+
+__all__ = ("SESSION_CHECKS", "judge_session")
+
+SESSION_CHECKS: Final = ("session-sometimes", "session-forgotten", "version-refused")
+
+#: So many requests at once, each on a connection of its own: several workers are met that way.
+_AT_ONCE: Final = 6
+#: How a session is refused, or a version.
+_REFUSED: Final = (400, 404)
+
+
+async def judge_session(exam: HttpExamination) -> None:
+    """Ask in its session several times at once; tell why that is refused.  Raises `Unfit` if it is."""
+    answers = await asyncio.gather(*(_ping(exam) for _ in range(_AT_ONCE)))
+    refusals = [answer for answer in answers if answer.status in _REFUSED]
+    if not refusals:
+        return
+    found = f"ping in its session was answered with {refusals[0]}"
+    if len(refusals) < len(answers):
+        of_all = f"{len(refusals)} of {len(answers)} times at once"
+        exam.find("session-sometimes", f"{found}, {of_all}")
+    elif await _takes_without_version(exam):
+        version = exam.subject.revision
+        exam.find("version-refused", f"{found}; without MCP-Protocol-Version: {version} it is taken")
+    elif exam.subject.session_id is not None and not await _takes(exam, "tools/list"):
+        exam.find("session-forgotten", f"{found}; it had issued {exam.subject.session_id!r} just before")
+    else:
+        return
+    raise Unfit
+
+
+async def _ping(exam: HttpExamination) -> Answer:
+    return await exam.subject.post(Request(exam.new_id(), "ping"))
+
+
+async def _takes(exam: HttpExamination, method: str) -> bool:
+    answer = await exam.subject.post(Request(exam.new_id(), method))
+    return answer.status not in _REFUSED
+
+
+async def _takes_without_version(exam: HttpExamination) -> bool:
+    """Ask without the header of the version."""
+    revision, exam.subject.revision = exam.subject.revision, None
+    try:
+        return revision is not None and await _takes(exam, "ping")
+    finally:
+        exam.subject.revision = revision
