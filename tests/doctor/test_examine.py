@@ -12,11 +12,12 @@ import pytest
 
 from anywire.doctor.check import Weight
 from anywire.doctor.era_check import ERA_CHECKS
-from anywire.doctor.examination import shown
-from anywire.doctor.examine import Report, examine
-from anywire.doctor.http_check import HTTP_CHECKS
+from anywire.doctor.http.check import HTTP_CHECKS
 from anywire.doctor.patience import Patience
-from anywire.doctor.stdio_check import STDIO_CHECKS
+from anywire.doctor.report import Report
+from anywire.doctor.shown import shown
+from anywire.doctor.stdio.check import STDIO_CHECKS
+from anywire.doctor.stdio.examine import examine
 from anywire.transport.process import Command
 from anywire.wire.framing import Framing
 from tests.cli.commands import ROOT, SERVERS, server

@@ -11,10 +11,10 @@ import pytest
 from anywire import Server
 from anywire.doctor.check import Weight
 from anywire.doctor.era_check import ERA_CHECKS, HTTP_ERA_CHECKS
-from anywire.doctor.examine import Report
-from anywire.doctor.http_check import HTTP_CHECKS
-from anywire.doctor.http_examine import examine_url
+from anywire.doctor.http.check import HTTP_CHECKS
+from anywire.doctor.http.examine import examine_url
 from anywire.doctor.patience import Patience
+from anywire.doctor.report import Report
 from anywire.errors import ConfigError
 from anywire.server.methods.table import METHODS
 from anywire.transport.asgi_host import AsgiHost, bind
@@ -45,6 +45,9 @@ AS_WELL = {
 STATELESS = {each.id for each in (*ERA_CHECKS, *HTTP_ERA_CHECKS)} - {"stateless-only", "probe-fails"}
 
 PATIENCE = Patience(start_seconds=20, answer_seconds=20, head_seconds=1.0, stream_seconds=0.3)
+AT_ONCE = 8
+"""So many servers are examined at once."""
+
 # These never answer, so that the whole of the patience is spent on them.
 SHORT = Patience(start_seconds=1.0, answer_seconds=1.0)
 
@@ -57,6 +60,7 @@ def faults(module: ModuleType) -> list[type[HealthyHttp]]:
 
 UNREACHED = faults(unreached)
 REACHED = [*faults(reached), *faults(stateless)]
+FAULTS = [*UNREACHED, *REACHED]
 
 
 def check_of(server: type[HealthyHttp]) -> str:
@@ -76,11 +80,27 @@ async def examined(server: HealthyHttp, patience: Patience = PATIENCE) -> Report
         return await examine_url(url, patience=patience)
 
 
-@pytest.mark.parametrize("server", [*UNREACHED, *REACHED], ids=lambda each: each.__name__)
-async def test_each_fault_is_found_and_no_other(server: type[HealthyHttp]) -> None:
+@pytest.fixture(scope="module")
+def reports() -> dict[type[HealthyHttp], Report]:
+    """The report on every faulty server.  They are waited for, mostly, so some are examined at once."""
+    some = asyncio.Semaphore(AT_ONCE)
+
+    async def one(server: type[HealthyHttp]) -> Report:
+        async with some:
+            return await examined(server(), SHORT if server is unreached.NoFirstByte else PATIENCE)
+
+    async def all_of_them() -> list[Report]:
+        return await asyncio.gather(*map(one, FAULTS))
+
+    return dict(zip(FAULTS, asyncio.run(all_of_them()), strict=True))
+
+
+@pytest.mark.parametrize("server", FAULTS, ids=lambda each: each.__name__)
+def test_each_fault_is_found_and_no_other(
+    server: type[HealthyHttp], reports: dict[type[HealthyHttp], Report]
+) -> None:
     """A faulty server is named for the check that finds it."""
-    check = check_of(server)
-    report = await examined(server(), SHORT if server is unreached.NoFirstByte else PATIENCE)
+    check, report = check_of(server), reports[server]
 
     assert found(report) == {check, *AS_WELL.get(check, ())}
     assert report.healthy == (HTTP_CHECKS[check].weight <= Weight.NOTE)
@@ -91,7 +111,7 @@ async def test_each_fault_is_found_and_no_other(server: type[HealthyHttp]) -> No
 
 def test_each_check_has_a_faulty_server() -> None:
     """No check is without proof that it finds something."""
-    assert {check_of(each) for each in [*UNREACHED, *REACHED]} == set(HTTP_CHECKS) - ELSEWHERE
+    assert {check_of(each) for each in FAULTS} == set(HTTP_CHECKS) - ELSEWHERE
 
 
 @pytest.mark.parametrize(

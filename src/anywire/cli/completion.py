@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 def _choices() -> dict[str, tuple[str, ...]]:
     """Return the words that an argument takes; the parser itself knows better sentences for others."""
     from anywire.bridge.endpoint import FACES
-    from anywire.doctor.http_check import EVERY_CHECK
+    from anywire.doctor.http.check import EVERY_CHECK
     from anywire.protocol.types.logging import LogLevel
     from anywire.wire.framing import Framing
 

@@ -16,8 +16,8 @@ from anywire.errors import ConfigError
 if TYPE_CHECKING:
     from anywire.cli.output import Output
     from anywire.doctor.check import Finding
-    from anywire.doctor.examine import Report
     from anywire.doctor.patience import Patience
+    from anywire.doctor.report import Report
 
 __all__ = ("add_parser", "run")
 
@@ -110,14 +110,14 @@ class _Patient(NamedTuple):
 
 def _child_patient(options: argparse.Namespace) -> _Patient:
     from anywire.cli.target import child_command
-    from anywire.doctor.examine import examine
+    from anywire.doctor.target import examine_target
     from anywire.transport.redact import show_words
 
     command = child_command(options)
 
     def begin(on_step: Callable[[str], None]) -> Coroutine[Any, Any, Report]:
         patience = _patience(options.timeout)
-        return examine(command, framing=options.framing, patience=patience, on_step=on_step)
+        return examine_target(command, framing=options.framing, patience=patience, on_step=on_step)
 
     return _Patient(str(command), "", {"command": show_words(command.argv)}, begin)
 
@@ -125,7 +125,7 @@ def _child_patient(options: argparse.Namespace) -> _Patient:
 def _url_patient(options: argparse.Namespace) -> _Patient:
     from anywire.cli.headers import headers_of
     from anywire.cli.target import is_url, refuse_child_options
-    from anywire.doctor.http_examine import examine_url
+    from anywire.doctor.target import examine_target
     from anywire.transport.redact import show_word, without_secrets
 
     url: str | None = options.target
@@ -141,13 +141,13 @@ def _url_patient(options: argparse.Namespace) -> _Patient:
     headers, name = headers_of(options), without_secrets(url)
 
     def begin(on_step: Callable[[str], None]) -> Coroutine[Any, Any, Report]:
-        return examine_url(url, headers=headers, patience=_patience(options.timeout), on_step=on_step)
+        return examine_target(url, headers=headers, patience=_patience(options.timeout), on_step=on_step)
 
     return _Patient(name, "Streamable HTTP", {"url": name}, begin)
 
 
 def _check_ids(ids: list[str]) -> None:
-    from anywire.doctor.http_check import EVERY_CHECK
+    from anywire.doctor.http.check import EVERY_CHECK
 
     for id in ids:
         if id not in EVERY_CHECK:

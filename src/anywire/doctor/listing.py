@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal, Protocol, cast
+from typing import Final, Literal, cast
 
 import msgspec
 
-from anywire.doctor.examination import shown
-from anywire.doctor.patience import Patience
+from anywire.doctor.asked import Asked
+from anywire.doctor.reply import Reply
 from anywire.doctor.schema_fault import SchemaFault, schema_faults
-from anywire.doctor.subject import Reply
+from anywire.doctor.shown import shown
 from anywire.protocol.modern import STATELESS_REVISIONS
 from anywire.wire.message import ErrorResponse, Response
 from anywire.wire.value import decode_value, encode_value
 
-__all__ = ("Asked", "declared", "tools")
+__all__ = ("declared", "tools")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 # What the interfaces of most models take.
@@ -35,22 +35,6 @@ _NAMED: Final = 5
 _Tool = dict[str, object]
 #: The lists that go with a capability, where a tool need not be asked.
 _LISTS: Final[Mapping[str, str]] = {"prompts": "prompts/list", "resources": "resources/list"}
-
-
-class Asked(Protocol):
-    """An examination of a server on any wire."""
-
-    server: dict[str, object]
-    patience: Patience
-    first_answer_seconds: float | None
-
-    def find(self, id: str, found: str) -> None:
-        """Tell what is wrong."""
-        ...
-
-    async def request(self, method: str, params: bytes | None = None) -> Reply | None:
-        """Ask in a conversation that is going well; None: no answer."""
-        ...
 
 
 class _Schema(msgspec.Struct):

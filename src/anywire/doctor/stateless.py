@@ -6,13 +6,14 @@ Specification: MCP `basic/index`, `basic/versioning`, `server/discover`, 2026-07
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 import msgspec
 
+from anywire.doctor.asked import AskedStateless
 from anywire.doctor.era import DISCOVER, NO_REVISION, STATELESS, Era, stateless_request
-from anywire.doctor.examination import shown
-from anywire.doctor.subject import Reply
+from anywire.doctor.reply import Reply
+from anywire.doctor.shown import shown
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.protocol.types.envelope import CLIENT_CAPABILITIES_KEY, SERVER_INFO_KEY
 from anywire.protocol.types.error_data import McpErrorCode, UnsupportedVersionData
@@ -20,7 +21,7 @@ from anywire.protocol.types.reading import read
 from anywire.wire.message import ErrorResponse, Request, Response
 from anywire.wire.value import decode_value
 
-__all__ = ("AskedStateless", "describe", "discover", "envelope", "recognise", "results", "version")
+__all__ = ("describe", "discover", "envelope", "recognise", "results", "version")
 
 _LIST: Final = "tools/list"
 #: Errors that only a server of this era has.
@@ -31,25 +32,6 @@ _STATELESS_ONLY: Final = frozenset(
         McpErrorCode.UnsupportedProtocolVersion,
     }
 )
-
-
-class AskedStateless(Protocol):
-    """An examination of a server on any wire, in this era."""
-
-    server: dict[str, object]
-    era: Era
-
-    def find(self, id: str, found: str) -> None:
-        """Tell what is wrong."""
-        ...
-
-    def new_id(self) -> bytes:
-        """Return an id that was not used before."""
-        ...
-
-    async def talk(self, request: Request, revision: str = LATEST_STATELESS_REVISION) -> Reply | None:
-        """Send a request of that revision; None: it has no answer."""
-        ...
 
 
 class _Result(msgspec.Struct):

@@ -6,7 +6,7 @@ from typing import Final
 
 from anywire.doctor.check import Check, Weight, by_weight
 from anywire.doctor.era_check import ERA_CHECKS
-from anywire.doctor.tool_check import LIST_CHECKS
+from anywire.doctor.list_check import LIST_CHECKS
 
 __all__ = ("STDIO_CHECKS",)
 

@@ -7,26 +7,20 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from anywire.doctor.asked import Broken, Unfit
 from anywire.doctor.check import Finding
 from anywire.doctor.era import INITIALIZED, Era
 from anywire.doctor.patience import Patience
-from anywire.doctor.stdio_check import STDIO_CHECKS
-from anywire.doctor.subject import Reply, Subject
+from anywire.doctor.reply import Reply
+from anywire.doctor.stdio.check import STDIO_CHECKS
+from anywire.doctor.stdio.subject import Subject
 from anywire.errors import SpawnFailed
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.transport.process import Command
 from anywire.wire.framing import Framing
 from anywire.wire.message import Fault, Request, Response
 
-__all__ = ("Broken", "Examination", "Step", "Unfit", "shown")
-
-
-class Broken(Exception):
-    """The server that was being asked can be asked no more; another one can be started."""
-
-
-class Unfit(Exception):
-    """There is no way to talk with this server: the examination ends."""
+__all__ = ("Examination", "Step")
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -186,11 +180,3 @@ class Examination:
         if subject.gone:
             self.find("exits-later", f"after {after}: {subject.exit()}")
             raise Broken
-
-
-def shown(data: bytes | bytearray, most: int = 120) -> str:
-    """Show bytes to a person: text where they are text, and not all of many."""
-    text, cut = bytes(data[:most]).decode("utf-8", "backslashreplace"), len(data) > most
-    while len(repr(text)) > most + 2:  # what cannot be printed takes more room
-        text, cut = text[: len(text) * 3 // 4], True
-    return repr(text) + (" …" if cut else "")

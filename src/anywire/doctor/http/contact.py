@@ -7,14 +7,14 @@ import ssl
 from typing import Final
 from urllib.parse import urljoin
 
-from anywire.doctor.contact import judge_initialize, judge_slowness, tell_newest_refused
+from anywire.doctor.asked import Unfit
 from anywire.doctor.era import Era, initialize
-from anywire.doctor.examination import Unfit
-from anywire.doctor.http_authorization import judge_authorization
-from anywire.doctor.http_elsewhere import find_elsewhere
-from anywire.doctor.http_examination import HttpExamination
-from anywire.doctor.http_remedy import find_remedy
-from anywire.doctor.http_subject import Answer
+from anywire.doctor.http.authorization import judge_authorization
+from anywire.doctor.http.elsewhere import find_elsewhere
+from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.remedy import find_remedy
+from anywire.doctor.http.subject import Answer
+from anywire.doctor.opening import judge_initialize, judge_slowness, tell_newest_refused
 from anywire.doctor.stateless import recognise
 from anywire.errors import AnywireError, ConfigError, ConnectFailed, DeadlineExceeded
 from anywire.protocol.http.client import is_same_origin
@@ -178,7 +178,7 @@ async def _judge_answer(exam: HttpExamination, answer: Answer, request: Request)
     elif 200 <= answer.status < 300 and answer.media != "text/html":
         exam.judge_head(answer, "initialize")
         exam.judge_shape(answer, request.id, "initialize")
-    elif answer.status in (400, 404, 405) and reply is None:
+    elif answer.status in (400, 404, 405, 501) and reply is None:
         await find_elsewhere(exam, answer, found)
     elif answer.status >= 500:
         exam.find("server-error", found)

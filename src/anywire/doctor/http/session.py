@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from anywire.doctor.asked import Unfit
 from anywire.doctor.era import NO_REVISION, initialize
-from anywire.doctor.examination import Unfit
-from anywire.doctor.http_examination import HttpExamination
-from anywire.doctor.http_session_id import SESSION_CHECKS, judge_session
+from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.session_id import SESSION_CHECKS, judge_session
+from anywire.doctor.reply import has_id
 from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Response
 from anywire.wire.value import decode_value
 
@@ -72,7 +73,8 @@ async def ids(exam: HttpExamination) -> tuple[str, ...]:
     wrong: list[str] = []
     for id in (*_IDS, _BIG_ID):
         answer, _ = await exam.ask(exam.era.harmless, id=id)
-        if answer.reply(id) is not None:
+        reply = answer.reply(id)
+        if reply is not None and has_id(reply, id):
             continue
         found = f"the request with the id {id.decode()} was answered with {answer}"
         if id != _BIG_ID:

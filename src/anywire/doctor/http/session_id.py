@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from anywire.doctor.examination import Unfit
-from anywire.doctor.http_examination import HttpExamination
-from anywire.doctor.http_subject import Answer
+from anywire.doctor.asked import Unfit
+from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.subject import Answer
+from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.wire.message import Request
 
 __all__ = ("SESSION_CHECKS", "judge_session")
@@ -30,9 +31,9 @@ async def judge_session(exam: HttpExamination) -> None:
     if len(refusals) < len(answers):
         of_all = f"{len(refusals)} of {len(answers)} times at once"
         exam.find("session-sometimes", f"{found}, {of_all}")
-    elif await _takes_without_version(exam):
-        version = exam.subject.revision
-        exam.find("version-refused", f"{found}; without MCP-Protocol-Version: {version} it is taken")
+    elif (taken := await _version_taken(exam)) is not None:
+        refused = f"{found} with MCP-Protocol-Version: {exam.subject.revision}"
+        exam.find("version-refused", f"{refused}; {taken} it is taken")
     elif exam.subject.session_id is not None and not await _takes(exam, "tools/list"):
         exam.find("session-forgotten", f"{found}; it had issued {exam.subject.session_id!r} just before")
     else:
@@ -49,10 +50,17 @@ async def _takes(exam: HttpExamination, method: str) -> bool:
     return answer.status not in _REFUSED
 
 
-async def _takes_without_version(exam: HttpExamination) -> bool:
-    """Ask without the header of the version."""
-    revision, exam.subject.revision = exam.subject.revision, None
+async def _version_taken(exam: HttpExamination) -> str | None:
+    """Say with which version in the header it takes requests, if only not with its own; None: with none."""
+    own = exam.subject.revision
+    if own is None:
+        return None
+    others = (revision for revision in MCP_PROTOCOL_VERSIONS if revision != own)
     try:
-        return revision is not None and await _takes(exam, "ping")
+        for revision in (None, *others):
+            exam.subject.revision = revision
+            if await _takes(exam, "ping"):
+                return "without it" if revision is None else f"with {revision}"
     finally:
-        exam.subject.revision = revision
+        exam.subject.revision = own
+    return None

@@ -8,11 +8,11 @@ import msgspec
 
 from anywire.doctor.check import Finding
 from anywire.doctor.era import Era
-from anywire.doctor.examination import shown
-from anywire.doctor.http_check import HTTP_CHECKS
-from anywire.doctor.http_subject import Answer, HttpSubject
+from anywire.doctor.http.check import HTTP_CHECKS
+from anywire.doctor.http.subject import Answer, HttpSubject
 from anywire.doctor.patience import Patience
-from anywire.doctor.subject import Reply
+from anywire.doctor.reply import Reply
+from anywire.doctor.shown import shown
 from anywire.protocol.http.client import merge_headers
 from anywire.protocol.http.media import EVENT_STREAM
 from anywire.protocol.http.mirrored import stateless_headers

@@ -6,7 +6,7 @@ import asyncio
 from urllib.parse import urlsplit
 
 from anywire.doctor.era import PADDED
-from anywire.doctor.http_examination import HttpExamination
+from anywire.doctor.http.examination import HttpExamination
 from anywire.protocol.features import Feature, has
 from anywire.protocol.http.guard import is_loopback
 from anywire.protocol.http.media import EVENT_STREAM, JSON

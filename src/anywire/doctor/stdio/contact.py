@@ -9,21 +9,21 @@ from __future__ import annotations
 import asyncio
 from enum import Enum, auto
 
-import msgspec
-
+from anywire.doctor.asked import Unfit
 from anywire.doctor.era import INITIALIZED, Era, initialize
-from anywire.doctor.examination import Examination, Unfit, shown
-from anywire.doctor.listing import Asked
+from anywire.doctor.opening import judge_initialize, judge_slowness, tell_newest_refused, told
+from anywire.doctor.reply import Reply
+from anywire.doctor.shown import shown
 from anywire.doctor.stateless import recognise
-from anywire.doctor.subject import Reply, Subject
+from anywire.doctor.stdio.examination import Examination
+from anywire.doctor.stdio.subject import Subject
 from anywire.errors import SpawnFailed
-from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS
+from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.wire.codec import decode
 from anywire.wire.framing import Framing
 from anywire.wire.message import ErrorResponse, Request, Response
-from anywire.wire.value import decode_value, encode_value
 
-__all__ = ("first_contact", "judge_initialize", "judge_slowness", "tell_newest_refused")
+__all__ = ("first_contact",)
 
 _ALWAYS = (
     "not-started",
@@ -47,11 +47,6 @@ _ALWAYS = (
 
 
 _BOM = b"\xef\xbb\xbf"
-
-
-class _Who(msgspec.Struct):
-    name: str
-    version: str
 
 
 class _Heard(Enum):
@@ -162,15 +157,6 @@ def _judge_start(exam: Examination, found: _Try) -> None:
     judge_slowness(exam, elapsed)
 
 
-def judge_slowness(exam: Asked, seconds: float) -> None:
-    """Judge how long the first answer took, and keep it."""
-    exam.first_answer_seconds = seconds
-    if seconds > exam.patience.very_slow_seconds:
-        exam.find("very-slow-start", f"its first answer came after {seconds:.1f} s")
-    elif seconds > exam.patience.slow_seconds:
-        exam.find("slow-start", f"its first answer came after {seconds:.1f} s")
-
-
 async def _judge_answer(exam: Examination, found: _Try) -> None:
     """Judge the answer to initialize, and look for another way in where it is a refusal.  Raises `Unfit`."""
     subject, reply = found.subject, found.subject.reply(found.id)
@@ -195,7 +181,7 @@ async def _speaks_without_handshake(exam: Examination, subject: Subject, refusal
     if era is None:
         return False
     exam.speak(era)
-    exam.find("stateless-only", f"initialize was answered with {_error(refusal)}")
+    exam.find("stateless-only", f"initialize was answered with {told(refusal)}")
     subject.fit = not subject.gone
     return True
 
@@ -208,56 +194,10 @@ async def _shake_hands_as_older(exam: Examination, refusal: ErrorResponse) -> tu
         subject.send(initialize(id, revision))
         reply = await subject.answer(id, exam.restart_seconds)
         if isinstance(reply, Response):
-            tell_newest_refused(exam, _error(refusal), revision)
+            tell_newest_refused(exam, told(refusal), revision)
             exam.speak(Era(revision))
             return subject, reply
     return None
-
-
-def tell_newest_refused(exam: Asked, found: str, revision: str) -> None:
-    """Tell that the newest revision was refused, and this older one agreed to."""
-    exam.find(
-        "newest-refused",
-        f"asked for {MCP_LATEST_PROTOCOL_VERSION} it answered with {found}; it agrees to {revision}",
-    )
-
-
-def _error(reply: ErrorResponse) -> str:
-    detail = reply.detail()
-    return f"the error {detail.code}: {detail.message}"
-
-
-def judge_initialize(exam: Asked, reply: Reply) -> None:
-    """Judge the answer to initialize, and keep what the server says of itself.  Raises `Unfit`."""
-    if isinstance(reply, ErrorResponse):
-        exam.find("initialize-refused", f"it answered with {_error(reply)}")
-        raise Unfit
-    try:
-        result = decode_value(reply.result, dict[str, object])
-    except msgspec.MsgspecError:
-        result = {}
-    exam.server = result
-    missing = _missing(result)
-    if missing:
-        exam.find("initialize-result", f"it lacks {', '.join(missing)}: {shown(reply.result)}")
-    revision = result.get("protocolVersion")
-    if isinstance(revision, str) and revision not in MCP_PROTOCOL_VERSIONS:
-        asked, known = MCP_LATEST_PROTOCOL_VERSION, ", ".join(MCP_PROTOCOL_VERSIONS)
-        exam.find("initialize-revision", f"asked for {asked} it answered {revision!r}; there are {known}")
-
-
-def _missing(result: dict[str, object]) -> list[str]:
-    """Return the members that the result of initialize must have and has not."""
-    missing: list[str] = []
-    if not isinstance(result.get("protocolVersion"), str):
-        missing.append("protocolVersion")
-    if not isinstance(result.get("capabilities"), dict):
-        missing.append("capabilities")
-    try:
-        decode_value(encode_value(result.get("serverInfo")), _Who)
-    except msgspec.MsgspecError:
-        missing.append("serverInfo with name and version")
-    return missing
 
 
 async def _explain_silence(exam: Examination, found: _Try) -> None:

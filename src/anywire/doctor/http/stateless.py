@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from anywire.doctor import stateless
+from anywire.doctor.asked import Unfit
 from anywire.doctor.era import DISCOVER, STATELESS, stateless_request
-from anywire.doctor.examination import Unfit
-from anywire.doctor.http_examination import HttpExamination
-from anywire.doctor.http_subject import Answer
-from anywire.doctor.subject import Reply
+from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.subject import Answer
+from anywire.doctor.reply import Reply
 from anywire.errors import AnywireError
 from anywire.protocol.http.media import EVENT_STREAM
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from anywire.doctor.examination import shown
-from anywire.doctor.http_examination import HttpExamination
-from anywire.doctor.http_subject import Answer
+from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.subject import Answer
+from anywire.doctor.shown import shown
 from anywire.errors import AnywireError
 from anywire.protocol.http.client import is_same_origin
 from anywire.transport.redact import without_secrets

@@ -4,47 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from anywire.doctor import http_habits, http_session, http_stateless, listing, stateless
-from anywire.doctor.examination import Unfit
-from anywire.doctor.examine import Report, report_of
-from anywire.doctor.http_check import HTTP_CHECKS
-from anywire.doctor.http_contact import first_contact
-from anywire.doctor.http_examination import HttpExamination, HttpStep
+from anywire.doctor import listing, stateless
+from anywire.doctor.asked import Unfit
+from anywire.doctor.http import habits, session
+from anywire.doctor.http import stateless as http_stateless
+from anywire.doctor.http.check import HTTP_CHECKS
+from anywire.doctor.http.contact import first_contact
+from anywire.doctor.http.examination import HttpExamination, HttpStep
 from anywire.doctor.patience import Patience
+from anywire.doctor.report import Report, report_of
 from anywire.errors import AnywireError, ConfigError
 
 __all__ = ("examine_url",)
 
 # What there is without a handshake as well.
 _IN_EITHER_ERA = (
-    http_session.unknown_method,
-    http_session.ids,
+    session.unknown_method,
+    session.ids,
     listing.tools,
     listing.declared,
-    http_habits.long_message,
-    http_habits.accept,
-    http_habits.coding,
-    http_habits.guards,
+    habits.long_message,
+    habits.accept,
+    habits.coding,
+    habits.guards,
 )
 #: What is examined first: it shows how the server wants to be spoken to.
 CONTACT = HttpStep("reaching it", first_contact)
 #: What is examined then, in this order: each step relies on those before.
 HANDSHAKE_STEPS = (
-    HttpStep("notifications", http_session.notifications),
-    HttpStep("ping", http_session.ping),
-    HttpStep("an unknown method", http_session.unknown_method),
-    HttpStep("ids", http_session.ids),
+    HttpStep("notifications", session.notifications),
+    HttpStep("ping", session.ping),
+    HttpStep("an unknown method", session.unknown_method),
+    HttpStep("ids", session.ids),
     HttpStep("its tools", listing.tools),
     HttpStep("its other lists", listing.declared),
-    HttpStep("a long message", http_habits.long_message),
-    HttpStep("the types that a client accepts", http_habits.accept),
-    HttpStep("the coding that a client accepts", http_habits.coding),
-    HttpStep("the version in a header", http_habits.version_header),
-    HttpStep("its stream", http_habits.stream),
-    HttpStep("origin and host", http_habits.guards),
-    HttpStep("an unknown session", http_session.unknown_session),
-    HttpStep("an unknown revision", http_session.unknown_revision),
-    HttpStep("the end of the session", http_session.end),
+    HttpStep("a long message", habits.long_message),
+    HttpStep("the types that a client accepts", habits.accept),
+    HttpStep("the coding that a client accepts", habits.coding),
+    HttpStep("the version in a header", habits.version_header),
+    HttpStep("its stream", habits.stream),
+    HttpStep("origin and host", habits.guards),
+    HttpStep("an unknown session", session.unknown_session),
+    HttpStep("an unknown revision", session.unknown_revision),
+    HttpStep("the end of the session", session.end),
     HttpStep("a client of the newest revision", http_stateless.probe),
 )
 #: What is examined without a handshake where there can be one as well.

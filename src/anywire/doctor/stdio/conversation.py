@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+from anywire.doctor.asked import Unfit
 from anywire.doctor.era import PADDED
-from anywire.doctor.examination import Examination, Unfit, shown
-from anywire.doctor.subject import Reply, Subject
+from anywire.doctor.reply import Reply, has_id
+from anywire.doctor.shown import shown
+from anywire.doctor.stdio.examination import Examination
+from anywire.doctor.stdio.subject import Subject
 from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification
 
 __all__ = ("again", "at_once", "ids", "long_message", "notifications", "ping", "unknown_method")
@@ -101,8 +104,10 @@ async def _wrong_id(exam: Examination, id: bytes) -> str:
     known = len(subject.strays())
     reply = await exam.ask_before_fence(subject, exam.era.request(id, exam.fence_method))
     exam.check_alive(subject, f"a request with the id {id.decode()}")
-    if reply is not None:
+    if reply is not None and has_id(reply, id):
         return ""
+    if reply is not None:
+        return f"the request with the id {id.decode()} was answered with {_id_of(reply)}"
     strays = subject.strays()[known:]
     what = f"was answered with {_id_of(strays[0])}" if strays else "had no answer"
     return f"the request with the id {id.decode()} {what}"

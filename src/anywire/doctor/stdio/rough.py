@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from anywire.doctor.era import DISCOVER, INITIALIZED, NO_REVISION, STATELESS, initialize, stateless_request
-from anywire.doctor.examination import Examination, shown
+from anywire.doctor.reply import Reply
+from anywire.doctor.shown import shown
 from anywire.doctor.stateless import describe, discover
-from anywire.doctor.subject import Reply
+from anywire.doctor.stdio.examination import Examination
 from anywire.wire.codec import encode
 from anywire.wire.framing import Framing
 from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Response

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from anywire.doctor.patience import Patience
-from anywire.doctor.subject import Reply
+from anywire.doctor.reply import Reply, find_reply, has_id
 from anywire.errors import TransportError
 from anywire.protocol.http.client import Purpose, merge_headers, request_headers
 from anywire.protocol.http.media import EVENT_STREAM, JSON, media_type
@@ -22,7 +22,7 @@ from anywire.transport.http_exchange import AiohttpExchange, HttpResponse
 from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import EventStreamDecoder
 from anywire.wire.limits import DEFAULT_LIMITS
-from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request, Response, id_key
+from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request, Response
 
 __all__ = ("Answer", "HttpSubject")
 
@@ -59,8 +59,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     def reply(self, id: bytes) -> Reply | None:
         """Return the answer to the request of that id."""
-        key = id_key(id)
-        return next((each for each in self.replies if each.id is not None and id_key(each.id) == key), None)
+        return find_reply(self.replies, id)
 
     def __str__(self) -> str:
         """Say what it is in a sentence's part."""
@@ -209,14 +208,14 @@ class _BodyReader:
         self.replies: list[Reply] = []
         self.faults: list[Fault] = []
         self.size = 0
-        self._wants = id_key(wants)
+        self._wants = wants
         self._decoder = EventStreamDecoder() if is_stream else None
         self._body = bytearray()
 
     @property
     def has_reply(self) -> bool:
         """Whether what was asked is answered."""
-        return any(each.id is not None and id_key(each.id) == self._wants for each in self.replies)
+        return any(has_id(reply, self._wants) for reply in self.replies)
 
     def feed(self, chunk: bytes) -> None:
         """Take more of the body."""

@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from anywire.doctor.era import initialize
-from anywire.doctor.http_examination import HttpExamination
-from anywire.doctor.http_subject import Answer
+from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.subject import Answer
 from anywire.errors import AnywireError
 from anywire.protocol.http.media import EVENT_STREAM
 from anywire.transport.redact import without_secrets

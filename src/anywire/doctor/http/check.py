@@ -6,8 +6,8 @@ from typing import Final
 
 from anywire.doctor.check import Check, Weight, by_weight
 from anywire.doctor.era_check import ERA_CHECKS, HTTP_ERA_CHECKS
-from anywire.doctor.stdio_check import STDIO_CHECKS
-from anywire.doctor.tool_check import LIST_CHECKS
+from anywire.doctor.list_check import LIST_CHECKS
+from anywire.doctor.stdio.check import STDIO_CHECKS
 
 __all__ = ("EVERY_CHECK", "HTTP_CHECKS")
 

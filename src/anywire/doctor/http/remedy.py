@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from anywire.doctor.era import initialize
-from anywire.doctor.http_examination import HttpExamination
-from anywire.doctor.http_subject import Answer
+from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.subject import Answer
 from anywire.errors import AnywireError
 from anywire.protocol.http.media import EVENT_STREAM, JSON
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
