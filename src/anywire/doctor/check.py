@@ -2,8 +2,8 @@
 
 An error keeps a client that goes by the specification from working with the server.  A warning is a
 broken rule that some clients do not forgive, or one that costs all of them time.  A note is worth
-knowing and breaks nothing.  A trifle is what nearly every server has and no client is known to mind: it
-is told apart from findings.
+knowing and breaks nothing.  A trifle is what nearly every server has, and hardly a client minds: it is
+told apart from findings.
 """
 
 from __future__ import annotations

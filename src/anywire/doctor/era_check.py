@@ -51,6 +51,12 @@ ERA_CHECKS: Final = (
         "data.supported and data.requested; over HTTP with 400",
     ),
     Check(
+        "version-ignored",
+        _NOTE,
+        "it answers in a version that it does not speak",
+        "answer a request of a version that the server does not speak with the error -32022",
+    ),
+    Check(
         "stateless-only",
         _NOTE,
         "it speaks 2026-07-28 only",

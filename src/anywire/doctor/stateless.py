@@ -137,17 +137,17 @@ async def version(exam: AskedStateless) -> tuple[str, ...]:
     """Does it say which versions it speaks, to who asks for another?"""
     request = stateless_request(exam.new_id(), exam.era.harmless, revision=NO_REVISION)
     reply = await exam.talk(request, NO_REVISION)
-    wrong = _wrong_refusal(reply)
-    if wrong:
-        exam.find("version-refusal", f"asked in version {NO_REVISION} {wrong}")
-    return ("version-refusal",)
+    asked = f"asked in version {NO_REVISION}"
+    if isinstance(reply, Response):
+        exam.find("version-ignored", f"{asked} it answered {shown(reply.result)}")
+    elif wrong := _wrong_refusal(reply):
+        exam.find("version-refusal", f"{asked} {wrong}")
+    return ("version-refusal", "version-ignored")
 
 
-def _wrong_refusal(reply: Reply | None) -> str:
+def _wrong_refusal(reply: ErrorResponse | None) -> str:
     if reply is None:
         return "it did not answer"
-    if isinstance(reply, Response):
-        return f"it answered {shown(reply.result)}"
     detail = reply.detail()
     if detail.code != McpErrorCode.UnsupportedProtocolVersion:
         return f"it answered with the error {detail.code}: {detail.message}"

@@ -24,6 +24,7 @@ _SHARED: Final = (
     "very-slow-start",
     "ping",
     "unknown-method",
+    "unknown-method-code",
     "revision-refused",
     "revision-echoed",
     "long-message",
@@ -93,6 +94,13 @@ _OWN: Final = (
         "it refuses the name by which it is asked",
         "add the host (and port) of this URL to the hosts that the server lets in; one behind a proxy gets "
         "the proxy's name, or the proxy must pass on another",
+    ),
+    Check(
+        "one-client",
+        _ERROR,
+        "it takes one client only",
+        "give each session a server and a transport of its own: one that has been initialized cannot serve "
+        "the next client",
     ),
     Check(
         "origin-wanted",
@@ -234,7 +242,7 @@ _OWN: Final = (
     ),
     Check(
         "accept-any",
-        _WARNING,
+        Weight.TRIFLE,
         "it refuses a client that accepts everything",
         "a missing Accept and */* take every type: answer with whichever the server prefers",
     ),
@@ -286,14 +294,6 @@ _OWN: Final = (
         "events back until it has enough of them",
     ),
     Check(
-        "stream-collected",
-        _WARNING,
-        "its event stream comes in one piece",
-        "let no proxy or gateway collect the answer before passing it on: a stream with a Content-Length "
-        "shows progress only when all is over (X-Accel-Buffering: no, proxy_buffering off, response "
-        "streaming); a server that never streams answers in application/json",
-    ),
-    Check(
         "coding-unwanted",
         _WARNING,
         "it compresses what was wanted as it is",
@@ -332,6 +332,14 @@ _OWN: Final = (
         "use the address that it leads to: each message goes out twice, and not every client follows",
     ),
     Check(
+        "stream-collected",
+        _NOTE,
+        "its event streams may come in one piece",
+        "see that the gateway before it passes events on as they come: a stream with a Content-Length has "
+        "been collected, and shows progress only when all is over (X-Accel-Buffering: no, proxy_buffering off, "
+        "response streaming)",
+    ),
+    Check(
         "origin-strict",
         _NOTE,
         "on loopback it refuses a page of its own origin",
@@ -345,7 +353,7 @@ _OWN: Final = (
     ),
     Check(
         "accept-one",
-        _NOTE,
+        Weight.TRIFLE,
         "it refuses a client that accepts one of the two types only",
         "the specification lets it, but some clients and proxies send application/json or text/event-stream "
         "alone: answer them with that",

@@ -57,7 +57,7 @@ _ANSWERED = (
 )
 #: With one of these a request that is well-formed has been refused.
 _REFUSALS: Final = frozenset(
-    {"host-refused", "origin-wanted", "accept-refused", "body-type-refused", "version-wanted"}
+    {"host-refused", "one-client", "origin-wanted", "accept-refused", "body-type-refused", "version-wanted"}
 )
 _MOST_REDIRECTS: Final = 5
 

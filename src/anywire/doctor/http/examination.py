@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 import msgspec
 
@@ -20,6 +21,19 @@ from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.wire.message import Notification, Request
 
 __all__ = ("HttpExamination", "HttpStep")
+
+
+#: What gateways and caches add to an answer.
+_GATEWAYS: Final = (
+    "via",
+    "apigw-requestid",
+    "cf-ray",
+    "x-amz-apigw-id",
+    "x-amzn-requestid",
+    "x-cache",
+    "x-served-by",
+    "x-vercel-id",
+)
 
 
 class HttpStep(msgspec.Struct, frozen=True):
@@ -125,8 +139,9 @@ class HttpExamination:
         coding, length = answer.headers.get("content-encoding"), answer.headers.get("content-length")
         if coding not in (None, "", "identity"):
             self.find("stream-compressed", f"the stream that answered {what} has Content-Encoding {coding}")
-        elif length is not None:
-            self.find("stream-collected", f"the stream that answered {what} has Content-Length {length}")
+        elif length is not None and (gateway := _gateway(answer.headers)):
+            found = f"the stream that answered {what} has Content-Length {length}, and {gateway}"
+            self.find("stream-collected", found)
 
     def judge_shape(self, answer: Answer, id: bytes, what: str) -> None:
         """Tell what is wrong with the body of an answer that should hold a reply."""
@@ -138,3 +153,8 @@ class HttpExamination:
         elif answer.is_usable and answer.reply(id) is None:
             end = "" if answer.ended else f" and no more within {self.patience.answer_seconds:g} s"
             self.find("no-reply", f"{what} was answered with {answer}{end}")
+
+
+def _gateway(headers: Mapping[str, str]) -> str:
+    """Say by which header a gateway before the server tells of itself, empty: by none."""
+    return next((f"{name}: {headers[name]}" for name in _GATEWAYS if name in headers), "")

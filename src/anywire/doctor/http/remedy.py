@@ -22,6 +22,7 @@ __all__ = ("find_remedy",)
 #: What a status says by itself.
 _BY_STATUS: Final = {406: "accept-refused", 415: "body-type-refused", 421: "host-refused"}
 _ABOUT_HOST: Final = re.compile(rb"\b(?:in?valid|un?known|blocked|forbidden|not allowed)?[ -]*host\b", re.I)
+_ABOUT_ANOTHER: Final = re.compile(rb"already (?:initialized|connected)", re.I)
 
 
 class _Remedy(msgspec.Struct, frozen=True):
@@ -41,6 +42,8 @@ async def find_remedy(exam: HttpExamination, answer: Answer, found: str) -> bool
     id = _BY_STATUS.get(answer.status)
     if id is None and answer.status in (400, 403) and _ABOUT_HOST.search(answer.start):
         id = "host-refused"
+    if answer.status == 400 and _ABOUT_ANOTHER.search(answer.start):
+        id = "one-client"
     if id is not None:
         exam.find(id, found)
     return id is not None

@@ -8,8 +8,10 @@ from anywire.doctor.asked import Unfit
 from anywire.doctor.era import NO_REVISION, initialize
 from anywire.doctor.http.examination import HttpExamination
 from anywire.doctor.http.session_id import SESSION_CHECKS, judge_session
+from anywire.doctor.http.subject import Answer
 from anywire.doctor.reply import has_id
-from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Response
+from anywire.doctor.unknown import judge_unknown
+from anywire.wire.message import ErrorResponse, Response
 from anywire.wire.value import decode_value
 
 __all__ = ("end", "ids", "notifications", "ping", "unknown_method", "unknown_revision", "unknown_session")
@@ -62,10 +64,8 @@ async def ping(exam: HttpExamination) -> tuple[str, ...]:
 async def unknown_method(exam: HttpExamination) -> tuple[str, ...]:
     """Is a method that does not exist refused, with the code for that?"""
     answer, id = await exam.ask("anywire/unknown")
-    reply = answer.reply(id)
-    if not isinstance(reply, ErrorResponse) or reply.detail().code != JsonRpcErrorCode.MethodNotFound:
-        exam.find("unknown-method", f"asked for the method 'anywire/unknown' it answered with {answer}")
-    return ("unknown-method",)
+    judge_unknown(exam, answer.reply(id), str(answer))
+    return ("unknown-method", "unknown-method-code")
 
 
 async def ids(exam: HttpExamination) -> tuple[str, ...]:
@@ -105,16 +105,30 @@ async def unknown_revision(exam: HttpExamination) -> tuple[str, ...]:
         request = initialize(exam.new_id(), NO_REVISION)
         answer = await exam.subject.post(request)
         reply = answer.reply(request.id)
-        if reply is None:
+        if not isinstance(reply, Response) and (refusal := await _second_client(exam)) is not None:
+            exam.find("one-client", f"asked to initialize once more it answered with {refusal}")
+        elif not isinstance(reply, Response):
             exam.find("revision-refused", f"asked for {NO_REVISION} it answered with {answer}")
-        elif isinstance(reply, Response) and _revision(reply) == NO_REVISION:
+        elif _revision(reply) == NO_REVISION:
             exam.find("revision-echoed", f"asked for {NO_REVISION} it agreed to it")
         exam.subject.session_id = answer.headers.get("mcp-session-id")
         if exam.subject.session_id is not None:
             await exam.subject.delete()  # nothing is left behind where that can be helped
     finally:
         exam.subject.session_id, exam.subject.revision = session, revision
-    return ("revision-refused", "revision-echoed")
+    return ("one-client", "revision-refused", "revision-echoed")
+
+
+async def _second_client(exam: HttpExamination) -> Answer | None:
+    """Shake hands as another client would; return the refusal, if it is one."""
+    request = exam.era.opening(exam.new_id())
+    answer = await exam.subject.post(request)
+    if not isinstance(answer.reply(request.id), Response):
+        return answer
+    session = answer.headers.get("mcp-session-id")
+    if session is not None:
+        await exam.subject.delete({"Mcp-Session-Id": session})
+    return None
 
 
 def _revision(reply: Response) -> object:

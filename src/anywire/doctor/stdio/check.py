@@ -237,6 +237,12 @@ _OWN: Final = (
         "put heavy imports and network connections off until they are needed",
     ),
     Check(
+        "unknown-method-code",
+        _NOTE,
+        "it refuses a method it does not know with another error",
+        "answer an unknown method with the error -32601: some clients tell by the code what a server can do",
+    ),
+    Check(
         "exit-code",
         _NOTE,
         "it ends with an error when its input ends",

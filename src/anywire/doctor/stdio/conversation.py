@@ -10,7 +10,8 @@ from anywire.doctor.reply import Reply, has_id
 from anywire.doctor.shown import shown
 from anywire.doctor.stdio.examination import Examination
 from anywire.doctor.stdio.subject import Subject
-from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification
+from anywire.doctor.unknown import judge_unknown
+from anywire.wire.message import ErrorResponse, Notification
 
 __all__ = ("again", "at_once", "ids", "long_message", "notifications", "ping", "unknown_method")
 
@@ -70,21 +71,8 @@ async def unknown_method(exam: Examination) -> tuple[str, ...]:
     request = exam.era.request(subject.new_id(), "anywire/unknown")
     reply = await exam.ask_before_fence(subject, request)
     exam.check_alive(subject, "a method that it does not know")
-    wrong = _not_refused(reply)
-    if wrong:
-        exam.find("unknown-method", f"asked for the method 'anywire/unknown' {wrong}")
-    return ("unknown-method",)
-
-
-def _not_refused(reply: Reply | None) -> str:
-    if reply is None:
-        return "it did not answer"
-    if not isinstance(reply, ErrorResponse):
-        return f"it answered with a result: {shown(reply.result)}"
-    detail = reply.detail()
-    if detail.code != JsonRpcErrorCode.MethodNotFound:
-        return f"it answered with the error {detail.code}: {detail.message}"
-    return ""
+    judge_unknown(exam, reply)
+    return ("unknown-method", "unknown-method-code")
 
 
 async def ids(exam: Examination) -> tuple[str, ...]:

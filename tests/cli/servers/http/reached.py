@@ -142,14 +142,14 @@ class Ping(HealthyHttp):
         return super().result("nothing" if method == "ping" else method)
 
 
-class UnknownMethod(HealthyHttp):
+class UnknownMethodCode(HealthyHttp):
     def result(self, method: str) -> Json:
         if method == "anywire/unknown":
             return {"error": {"code": -32603, "message": "Internal error"}}
         return super().result(method)
 
 
-class UnknownMethodAgain(HealthyHttp):
+class UnknownMethod(HealthyHttp):
     """Says with a status what a JSON-RPC error should say."""
 
     def shaped(self, asked: Asked, reply: Json, headers: Mapping[str, str] | None = None) -> Told | None:
@@ -326,6 +326,15 @@ class StreamCollected(Streams):
     """A gateway waits for the end of every stream."""
 
     collects = True
+
+    async def write(self, writer: asyncio.StreamWriter, told: Told) -> None:
+        await super().write(writer, replace(told, headers={**told.headers, "Via": "1.1 gateway.example"}))
+
+
+class OneClient(HealthyHttp):
+    def initialize(self, asked: Asked) -> Told | None:
+        again = bool(self.sessions)
+        return Told(400, "text/plain", b"initialized") if again else super().initialize(asked)
 
 
 class CodingUnwanted(HealthyHttp):

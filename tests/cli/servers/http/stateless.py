@@ -132,6 +132,11 @@ class VersionRefusal(Stateless):
         return self.refused(asked, 400, -32602, "Unsupported protocol version")
 
 
+class VersionIgnored(Stateless):
+    def unsupported(self, asked: Asked, version: str) -> Told | None:
+        return self.serve_alone(asked)
+
+
 class MirrorRefused(Stateless):
     """Takes no name that is wrapped."""
 
