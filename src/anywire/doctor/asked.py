@@ -27,6 +27,7 @@ class Asked(Protocol):
     server: dict[str, object]
     patience: Patience
     first_answer_seconds: float | None
+    silence: str
 
     def find(self, id: str, found: str) -> None:
         """Tell what is wrong."""

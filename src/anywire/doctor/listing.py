@@ -134,7 +134,7 @@ def _read(result: bytes) -> _Page | None:
 
 def _why(exam: Asked, reply: Reply | None, method: str) -> str:
     if reply is None:
-        return f"no answer to {method} within {exam.patience.answer_seconds:g} s"
+        return f"{method} {exam.silence}"
     if isinstance(reply, ErrorResponse):
         return f"{method} was answered with the error {reply.detail().code}: {reply.detail().message}"
     return f"{method} was answered with {shown(reply.result)}"

@@ -178,6 +178,13 @@ _OWN: Final = (
         "what it answers holds no reply",
         "send the reply, with the id of the request, as the JSON body or on the stream before it ends",
     ),
+    Check(
+        "coding-broken",
+        _ERROR,
+        "its answers cannot be decoded",
+        "send a body in the coding that Content-Encoding names, and only in one that Accept-Encoding does; "
+        "see which proxy compresses, or compresses twice",
+    ),
     # The session.
     Check(
         "notification-refused",
@@ -336,8 +343,8 @@ _OWN: Final = (
         _NOTE,
         "its event streams may come in one piece",
         "see that the gateway before it passes events on as they come: a stream with a Content-Length has "
-        "been collected, and shows progress only when all is over (X-Accel-Buffering: no, proxy_buffering off, "
-        "response streaming)",
+        "been collected, and shows progress only when all is over (X-Accel-Buffering: no, "
+        "proxy_buffering off, response streaming)",
     ),
     Check(
         "origin-strict",

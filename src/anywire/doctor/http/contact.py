@@ -11,7 +11,7 @@ from anywire.doctor.asked import Unfit
 from anywire.doctor.era import Era, initialize
 from anywire.doctor.http.authorization import judge_authorization
 from anywire.doctor.http.elsewhere import find_elsewhere
-from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.examination import CODING_SIGN, HttpExamination
 from anywire.doctor.http.remedy import find_remedy
 from anywire.doctor.http.subject import Answer
 from anywire.doctor.opening import judge_initialize, judge_slowness, tell_newest_refused
@@ -24,7 +24,7 @@ from anywire.wire.message import Request, Response
 
 __all__ = ("first_contact",)
 
-_REACHED = ("not-resolved", "not-connected", "tls", "no-http", "no-first-byte")
+_REACHED = ("not-resolved", "not-connected", "tls", "no-http", "no-first-byte", "coding-broken")
 _ANSWERED = (
     "authorization",
     "challenge",
@@ -97,7 +97,8 @@ async def _ask(exam: HttpExamination, request: Request) -> Answer:
 
 
 async def _speaks_without_handshake(exam: HttpExamination, answer: Answer) -> bool:
-    if answer.status not in (200, 400, 404, 405):
+    refused = answer.status == 200 and answer.replies
+    if not refused and answer.status not in (400, 404, 405):
         return False
     try:
         era = await recognise(exam, exam.talk)
@@ -136,6 +137,8 @@ def _tell_unreached(exam: HttpExamination, error: AnywireError) -> None:
         id = "no-first-byte"
     elif any(isinstance(cause, socket.gaierror) for cause in causes):
         id = "not-resolved"
+    elif CODING_SIGN in str(error).lower():
+        id = "coding-broken"
     elif any(isinstance(cause, ssl.SSLError) for cause in causes):
         id = "tls"
     elif isinstance(error, ConnectFailed):
@@ -173,7 +176,7 @@ async def _judge_answer(exam: HttpExamination, answer: Answer, request: Request)
         await judge_authorization(exam, answer, found)
     elif not isinstance(reply, Response) and await find_remedy(exam, answer, found):
         pass
-    elif answer.status == 403:
+    elif answer.status == 403 and answer.media != "text/html":
         await judge_authorization(exam, answer, found)
     elif 200 <= answer.status < 300 and answer.media != "text/html":
         exam.judge_head(answer, "initialize")

@@ -20,9 +20,11 @@ from anywire.protocol.http.mirrored import stateless_headers
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.wire.message import Notification, Request
 
-__all__ = ("HttpExamination", "HttpStep")
+__all__ = ("CODING_SIGN", "HttpExamination", "HttpStep")
 
 
+#: What stands in an error about the coding of a body.
+CODING_SIGN: Final = "content-encoding"
 #: What gateways and caches add to an answer.
 _GATEWAYS: Final = (
     "via",
@@ -62,6 +64,8 @@ class HttpExamination:
         self.server: dict[str, object] = {}
         #: From the first request to the head of its answer.
         self.first_answer_seconds: float | None = None
+        #: What became of the last request that has no reply.
+        self.silence = ""
 
     def find(self, id: str, found: str) -> None:
         """Tell what is wrong; the first word on each check counts."""
@@ -125,6 +129,7 @@ class HttpExamination:
     async def request(self, method: str, params: bytes | None = None) -> Reply | None:
         """Ask and look at the shape of the answer as well; None: it holds no reply."""
         answer, id = await self.ask(method, params)
+        self.silence = f"was answered with {answer}"
         self.judge_shape(answer, id, method)
         return answer.reply(id)
 
@@ -146,10 +151,15 @@ class HttpExamination:
     def judge_shape(self, answer: Answer, id: bytes, what: str) -> None:
         """Tell what is wrong with the body of an answer that should hold a reply."""
         if 200 <= answer.status < 300 and not answer.is_usable:
-            self.find("content-type", f"{what} was answered with {answer}")
+            is_empty = not answer.start and not answer.media
+            id_of_fault = "no-reply" if is_empty else "content-type"
+            self.find(id_of_fault, f"{what} was answered with {answer}")
         if answer.faults:
             fault = answer.faults[0]
             self.find("bad-message", f"{fault.reason}: {shown(fault.data)}")
+        elif answer.broken:
+            is_coding = CODING_SIGN in answer.broken.lower()
+            self.find("coding-broken" if is_coding else "no-reply", answer.broken)
         elif answer.is_usable and answer.reply(id) is None:
             end = "" if answer.ended else f" and no more within {self.patience.answer_seconds:g} s"
             self.find("no-reply", f"{what} was answered with {answer}{end}")

@@ -46,6 +46,8 @@ class Answer(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
     #: Whether the body had come to its end.
     ended: bool = True
+    #: Why it could not be read to its end, empty where nothing went wrong.
+    broken: str = ""
 
     @property
     def media(self) -> str:
@@ -158,20 +160,26 @@ class HttpSubject:
         if wants is None or answer.media not in (JSON, EVENT_STREAM):
             return await self._read_start(response, answer)
         reader = _BodyReader(answer.media == EVENT_STREAM, wants)
-        ended = False
-        with contextlib.suppress(TimeoutError, TransportError):  # what has come is judged
+        ended, broken = False, ""
+        try:
             async with asyncio.timeout(self._patience.answer_seconds):
                 while not ended and not reader.has_reply and reader.size < _MOST_BYTES:
                     chunk = await response.read()
                     ended = not chunk
                     reader.feed(chunk)
-        reader.end()
+        except TimeoutError:
+            pass  # what has come is judged
+        except TransportError as error:
+            broken = str(error)
+        if ended or answer.media == EVENT_STREAM:
+            reader.end()
         return msgspec.structs.replace(
             answer,
             start=bytes(reader.start),
             replies=tuple(reader.replies),
             faults=tuple(reader.faults),
             ended=ended,
+            broken=broken,
         )
 
     async def _watch(

@@ -50,6 +50,8 @@ class Examination:
         self.server: dict[str, object] = {}
         #: From the start to the first answer.
         self.first_answer_seconds: float | None = None
+        #: What became of a request that has no answer.
+        self.silence = f"had no answer within {patience.answer_seconds:g} s"
         #: The slowest answer to a simple request, and its method.
         self.slowest: tuple[float, str] = (0.0, "ping")
         #: The method whose answer shows that everything before it has been handled.

@@ -26,7 +26,8 @@ _HANDSHAKES = (conversation.ping, rough.unknown_revision, rough.probe)
 
 #: What is examined first: it shows how the server wants to be spoken to.
 CONTACT = Step("starting it", contact.first_contact)
-#: What is examined then, in this order: each step relies on those before.
+#: What is examined then, in this order: each step relies on those before, and the server is started
+#: no more often than it must be.
 HANDSHAKE_STEPS = (
     Step("ping", conversation.ping),
     Step("notifications", conversation.notifications),
@@ -37,10 +38,10 @@ HANDSHAKE_STEPS = (
     Step("several requests at once", conversation.at_once),
     Step("a long message", conversation.long_message),
     Step("the end of its input", leaving.leave),
-    Step("a second start", conversation.again),
-    Step("lines as Windows writes them", rough.odd_lines),
-    Step("a malformed line", rough.malformed),
     Step("an unknown revision", rough.unknown_revision),
+    Step("a second start", conversation.again),
+    Step("a malformed line", rough.malformed),
+    Step("lines as Windows writes them", rough.odd_lines),
     Step("a client of a newer revision", rough.probe),
 )
 #: What is examined without a handshake where there can be one as well.

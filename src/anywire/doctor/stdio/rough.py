@@ -31,6 +31,7 @@ async def unknown_revision(exam: Examination) -> tuple[str, ...]:
     reply = await subject.answer(id, exam.restart_seconds)
     if reply is None:
         how = subject.exit() if subject.gone else f"no answer within {exam.restart_seconds:.1f} s"
+        await exam.conversation()  # or it is the second start that fails, whatever the revision
         exam.find("revision-silence", f"asked for {NO_REVISION}: {how}")
     elif isinstance(reply, ErrorResponse):
         detail = reply.detail()
@@ -71,6 +72,7 @@ async def odd_lines(exam: Examination) -> tuple[str, ...]:
 async def malformed(exam: Examination) -> tuple[str, ...]:
     """Does one line that is not JSON cost that line only, and does it say what was wrong?"""
     subject = await exam.conversation()
+    await exam.fence(subject)  # what it says to anything else comes before
     known = len(subject.strays())
     # The id may be read from what is there of the message.
     head = b"Content-Length: %d\r\n\r\n" % len(_CUT) if exam.framing is Framing.HEADERS else b""
@@ -105,7 +107,7 @@ async def probe(exam: Examination) -> tuple[str, ...]:
         exam.find("probe-fatal", f"asked for server/discover: {subject.exit()}")
         return ("probe-fatal",)
     if describe(reply) is not None:
-        exam.also_stateless = True  # and there is no initialize then
+        exam.also_stateless = subject.fit = True  # and there is no initialize then
         return ("probe-fatal", "probe-silence")
     if reply is None:
         waited = f"{exam.restart_seconds:.1f} s"
@@ -126,6 +128,5 @@ async def probe(exam: Examination) -> tuple[str, ...]:
 
 async def stateless(exam: Examination) -> tuple[str, ...]:
     """What does it say of itself to a client that shakes no hands?  From now on it is spoken to as by one."""
-    await exam.drop()
     exam.speak(STATELESS)
     return await discover(exam)

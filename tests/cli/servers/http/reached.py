@@ -176,6 +176,13 @@ class ToolsList(HealthyHttp):
         return {"result": {"tools": "none"}} if method == "tools/list" else super().result(method)
 
 
+class ToolsListAgain(HealthyHttp):
+    """Fails."""
+
+    def shaped(self, asked: Asked, reply: Json, headers: Mapping[str, str] | None = None) -> Told | None:
+        return Told(500) if asked.rpc_method == "tools/list" else super().shaped(asked, reply, headers)
+
+
 class ToolsUndeclared(HealthyHttp):
     def __init__(self) -> None:
         super().__init__()

@@ -249,6 +249,32 @@ class ContentTypeAgain(HealthyHttp):
         return Told(200, "", told.body, told.headers)
 
 
+class ContentTypeOnceMore(HealthyHttp):
+    """Is a page of a program."""
+
+    def initialize(self, asked: Asked) -> Told | None:
+        return Told(200, "text/plain")
+
+
+class CodingBroken(HealthyHttp):
+    def initialize(self, asked: Asked) -> Told | None:
+        return Told(200, JSON, b"hello", {"Content-Encoding": "gzip"})
+
+
+class NoReplyAtTheTop(HealthyHttp):
+    """Takes every message as if it were a notification."""
+
+    def initialize(self, asked: Asked) -> Told | None:
+        return Told(202)
+
+
+class HtmlAgain(HealthyHttp):
+    """A gateway lets nobody in."""
+
+    def serve(self, asked: Asked) -> Told | None:
+        return Told(403, "text/html", b"<h1>Forbidden</h1>")
+
+
 class NoReply(HealthyHttp):
     def initialize(self, asked: Asked) -> Told | None:
         return Told(200, STREAM, b": goodbye\n\n")
