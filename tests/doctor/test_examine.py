@@ -44,7 +44,7 @@ AT_ONCE = 4
 PATIENCE = Patience(silent_seconds=0.8, idle_seconds=0.5, overdue_seconds=0.5, leave_seconds=1.0)
 # These never answer, so that the whole of the patience is spent on them.
 SHORT = msgspec.structs.replace(PATIENCE, start_seconds=2.0, answer_seconds=2.0)
-NEVER_ANSWER = {"silent", "stderr_only", "no_answer", "several_lines", "ping"}
+NEVER_ANSWER = {"silent", "stderr_only", "no_answer", "several_lines", "ping", "serves_http", "not_utf_8"}
 
 
 async def examined(

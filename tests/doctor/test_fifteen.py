@@ -6,6 +6,7 @@ The programs are written by hand and know nothing of anywire.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -57,8 +58,15 @@ WEB: dict[type[web.Plain], str] = {
 }
 #: What is there as well by the nature of the fault, and no heavier.
 AS_WELL = {"authorization": {"challenge"}, "discover-missing": {"stateless-only"}}
-#: What ends the examination, so that nothing else can be found.
-ELSEWHERE = {"echo": "echo", "proxy": "stream-buffered", "tls": "no-http", "slow": "very-slow-start"}
+#: What is no program of the folder by itself, and what is to be found.
+ELSEWHERE = {
+    "echo": "echo",
+    "proxy": "stream-buffered",
+    "tls": "no-http",
+    "certificate": "tls",
+    "slow": "very-slow-start",
+    "usage": "exits-early",
+}
 
 PATIENCE = Patience(
     start_seconds=4.0,
@@ -101,6 +109,15 @@ async def examined_elsewhere(what: str) -> Report:
             return await examine_target(Command(("cat",)), patience=PATIENCE)
         case "slow":
             return await examine_target(lines("plain_server"), patience=SLOW)
+        case "usage":
+            words = "print('usage: weather [-h] {stdio,http}'); raise SystemExit(2)"
+            return await examine_target(Command((sys.executable, "-S", "-c", words)), patience=PATIENCE)
+        case "certificate":
+            folder = ROOT / "tests" / "http" / "certificates"
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+            async with web.listening(web.Plain().converse, context) as port:
+                return await examine_target(f"https://127.0.0.1:{port}/mcp", patience=PATIENCE)
         case "tls":
             async with web.listening(web.no_http) as port:
                 return await examine_target(f"http://127.0.0.1:{port}/mcp", patience=PATIENCE)
@@ -152,6 +169,8 @@ def test_the_heaviest_finding_is_the_fault_and_no_other_is_wrong(
     [
         ("banner", "✓ Weather server is running on stdio"),
         ("no_key", "its last words: Error: the variable API_KEY is not set"),
+        ("usage", "on stdout it had written 'usage: weather"),
+        ("certificate", "certificate verify failed"),
         ("nothing_in_list", "'add': /properties/numbers/items is null"),
         ("only_its_own", "it agrees to 2025-06-18"),
         ("AtTheTop", "/ a server answers"),

@@ -56,6 +56,13 @@ LIST_CHECKS: Final = (
         "models do not, and a host that passes such a name on fails as a whole",
     ),
     Check(
+        "null-member",
+        _WARNING,
+        "it writes null where there is nothing",
+        "leave a member out that has no value (nextCursor, description, annotations, outputSchema, …): null "
+        "is none of the types that it may have, and strict clients refuse the whole list for it",
+    ),
+    Check(
         "tool-schema-top",
         _WARNING,
         "a tool's input schema has alternatives at its top",

@@ -18,6 +18,7 @@ from anywire.doctor.schema_fault import SchemaFault, schema_faults
 from anywire.doctor.shown import shown
 from anywire.protocol.modern import STATELESS_REVISIONS
 from anywire.wire.message import ErrorResponse, Response
+from anywire.wire.splice import get_member
 from anywire.wire.value import decode_value, encode_value
 
 __all__ = ("declared", "tools")
@@ -40,9 +41,6 @@ _LISTS: Final[Mapping[str, str]] = {"prompts": "prompts/list", "resources": "res
 class _Schema(msgspec.Struct):
     type: Literal["object"]
     properties: dict[str, object] = msgspec.field(default_factory=dict[str, object])
-
-
-_SOME_SCHEMA: Final = {"type": "object"}
 
 
 class _Page(msgspec.Struct):
@@ -69,6 +67,7 @@ async def tools(exam: Asked) -> tuple[str, ...]:
         "tool-schema-items",
         "tool-schema-ref",
         "tool-output-schema",
+        "null-member",
         "tool-argument-name",
         "tool-header",
         "tool-name",
@@ -116,6 +115,8 @@ async def _list(exam: Asked, *, declared: bool) -> list[_Tool] | None:
                 exam.find("tools-list", _why(exam, reply, "tools/list"))
             return None
         found += page.tools
+        if isinstance(reply, Response) and get_member(reply.result, "nextCursor") == b"null":
+            exam.find("null-member", "nextCursor of the list of tools")
         if page.cursor is None:
             return found
         if page.cursor in seen or len(seen) > _MOST_PAGES:
@@ -153,6 +154,10 @@ def _judge(exam: Asked, listed: list[_Tool]) -> None:
         ("tool-duplicate", [repr(name) for name, count in Counter(names).items() if count > 1]),
         ("tool-description", [_name(tool) for tool in listed if not _is_told(tool)]),
         ("tool-output-schema", [_name(tool) for tool in listed if not _has_output_schema(tool, revision)]),
+        (
+            "null-member",
+            [f"{name} of {_name(tool)}" for tool in listed for name in tool if tool[name] is None],
+        ),
     ):
         _tell(exam, id, which)
     found = [(fault.check, f"{_name(tool)}: {fault.what}") for tool in listed for fault in _faults(tool)]
@@ -167,6 +172,10 @@ def _tell(exam: Asked, id: str, which: list[str]) -> None:
     if which:
         more = f" and {len(which) - _NAMED} more" if len(which) > _NAMED else ""
         exam.find(id, ", ".join(which[:_NAMED]) + more)
+
+
+def _nulls(tool: _Tool) -> list[str]:
+    return [name for name, value in tool.items() if value is None and name != "inputSchema"]
 
 
 def _name(tool: _Tool) -> str:
@@ -195,7 +204,9 @@ def _has_schema(tool: _Tool) -> bool:
 
 def _has_output_schema(tool: _Tool, revision: object) -> bool:
     """Say whether there is nothing wrong with the output schema; there need not be one."""
-    schema = tool.get("outputSchema", _SOME_SCHEMA)
+    schema = tool.get("outputSchema")
+    if schema is None:
+        return True
     if not isinstance(schema, dict):
         return False
     return revision in STATELESS_REVISIONS or cast("_Tool", schema).get("type") == "object"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
@@ -18,7 +19,7 @@ SESSION = "6f1c"
 
 
 @asynccontextmanager
-async def listening(converse: Converse) -> AsyncGenerator[int]:
+async def listening(converse: Converse, tls: ssl.SSLContext | None = None) -> AsyncGenerator[int]:
     """Converse with whoever connects; yields the port."""
     tasks: set[asyncio.Task[None]] = set()
 
@@ -33,7 +34,7 @@ async def listening(converse: Converse) -> AsyncGenerator[int]:
     def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         tasks.add(asyncio.get_running_loop().create_task(connection(reader, writer)))
 
-    server = await asyncio.start_server(begin, "127.0.0.1", 0)
+    server = await asyncio.start_server(begin, "127.0.0.1", 0, ssl=tls)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:

@@ -53,6 +53,19 @@ _OWN: Final = (
         "write each message on one line, without indentation",
     ),
     Check(
+        "not-utf-8",
+        _ERROR,
+        "it writes UTF-16",
+        "write UTF-8: PowerShell turns what passes its pipes into UTF-16; start the server without it",
+    ),
+    Check(
+        "serves-http",
+        _ERROR,
+        "it serves HTTP instead of stdio",
+        "start it with the argument or the variable that makes it serve stdio; or start it by itself and "
+        "give its URL instead of a command",
+    ),
+    Check(
         "stderr-only",
         _ERROR,
         "it answers nothing and writes on stderr only",

@@ -7,6 +7,7 @@ lines again: some only start slowly.  One that answers when its input ends had i
 from __future__ import annotations
 
 import asyncio
+import re
 from enum import Enum, auto
 
 from anywire.doctor.asked import Unfit
@@ -31,6 +32,8 @@ _ALWAYS = (
     "echo",
     "buffered",
     "several-lines",
+    "not-utf-8",
+    "serves-http",
     "stderr-only",
     "no-answer",
     "silent",
@@ -47,6 +50,10 @@ _ALWAYS = (
 
 
 _BOM = b"\xef\xbb\xbf"
+# The beginning of a message in UTF-16, whichever byte is first.
+_UTF_16 = b'{\0"\0'
+# How servers tell where they serve HTTP.
+_ADDRESS = re.compile(r"^.*\bhttps?://(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[?::1?\]?)[:/].*$", re.MULTILINE)
 
 
 class _Heard(Enum):
@@ -114,7 +121,9 @@ async def first_contact(exam: Examination) -> tuple[str, ...]:
     if found.heard is _Heard.ECHO:
         exam.find("echo", f"it wrote {shown(found.subject.output)}")
     elif found.heard is _Heard.EXIT:
-        exam.find("exits-early", found.subject.exit())
+        output = found.subject.output
+        wrote = f"; on stdout it had written {shown(output)}" if output else ""
+        exam.find("exits-early", found.subject.exit() + wrote)
     else:
         await _explain_silence(exam, found)
     raise Unfit
@@ -210,6 +219,10 @@ async def _explain_silence(exam: Examination, found: _Try) -> None:
         exam.find("buffered", f"its answer came only when its input ended: {shown(subject.output)}")
     elif _is_one_message(subject.output):
         exam.find("several-lines", f"put together, its output is a message: {shown(subject.output)}")
+    elif _UTF_16 in subject.output:
+        exam.find("not-utf-8", f"it wrote {shown(subject.output, 60)}")
+    elif address := _ADDRESS.search(f"{subject.last_words}\n{subject.output.decode('utf-8', 'replace')}"):
+        exam.find("serves-http", f"no answer within {seconds:g} s, but it wrote: {address.group().strip()}")
     elif subject.output:
         exam.find("no-answer", f"after {seconds:g} s it had written {shown(subject.output)}")
     elif subject.last_words:

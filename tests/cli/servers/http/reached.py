@@ -271,6 +271,20 @@ class ToolOutputSchema(HealthyHttp):
         self.tools[0]["outputSchema"] = {"type": "array"}
 
 
+class NullMember(HealthyHttp):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tools[0] |= {"annotations": None, "outputSchema": None}
+
+
+class NullMemberAgain(HealthyHttp):
+    """Has no further pages, and says so."""
+
+    def result(self, method: str) -> Json:
+        more = {"tools": self.tools, "nextCursor": None}
+        return {"result": more} if method == "tools/list" else super().result(method)
+
+
 class ToolsLarge(HealthyHttp):
     def __init__(self) -> None:
         super().__init__()
