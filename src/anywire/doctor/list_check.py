@@ -98,7 +98,7 @@ LIST_CHECKS: Final = (
         "tool-output-schema",
         _WARNING,
         "a tool's output schema is none",
-        'give outputSchema "type": "object", or leave it out; a null is not the same as nothing',
+        'give outputSchema "type": "object", or leave it out',
     ),
     Check(
         "tool-header",

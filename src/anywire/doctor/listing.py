@@ -154,10 +154,7 @@ def _judge(exam: Asked, listed: list[_Tool]) -> None:
         ("tool-duplicate", [repr(name) for name, count in Counter(names).items() if count > 1]),
         ("tool-description", [_name(tool) for tool in listed if not _is_told(tool)]),
         ("tool-output-schema", [_name(tool) for tool in listed if not _has_output_schema(tool, revision)]),
-        (
-            "null-member",
-            [f"{name} of {_name(tool)}" for tool in listed for name in tool if tool[name] is None],
-        ),
+        ("null-member", [f"{member} of {_name(tool)}" for tool in listed for member in _nulls(tool)]),
     ):
         _tell(exam, id, which)
     found = [(fault.check, f"{_name(tool)}: {fault.what}") for tool in listed for fault in _faults(tool)]
