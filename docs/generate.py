@@ -206,6 +206,19 @@ def odd_bytes() -> str:
     )
 
 
+def checks() -> str:
+    """Tell every check of the doctor, a table for each weight: where it is made, what to do about it."""
+    module = importlib.import_module("anywire.doctor.http.check")
+    on_stdio = importlib.import_module("anywire.doctor.stdio.check").STDIO_CHECKS
+    tables: dict[str, list[tuple[str, str, str, str]]] = {}
+    for id, each in module.EVERY_CHECK.items():
+        wires = [name for name, known in (("stdio", on_stdio), ("HTTP", module.HTTP_CHECKS)) if id in known]
+        row = (f"`{id}`", ", ".join(wires), sentence(each.title), sentence(each.advice))
+        tables.setdefault(f"## {each.weight.name.capitalize()}s", []).append(row)
+    head = ("check", "on", "what is wrong", "what to do")
+    return "\n\n".join(part for title, rows in tables.items() for part in (title, table(head, rows)))
+
+
 def crossing() -> str:
     """Tell what becomes of each feature between the eras, a table for each direction."""
     module = importlib.import_module("anywire.protocol.translate.crossing")
@@ -304,6 +317,7 @@ def secrets() -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
+    "checks": checks,
     "command": command,
     "crossing": crossing,
     "environment": environment,

@@ -54,7 +54,7 @@ def test_a_note_is_no_failure_and_verbose_tells_the_rest() -> None:
     assert done.code == 0
     assert "note     exit-code: " in done.out
     assert "passed:   not-started, exits-early, " in done.out
-    assert "not made: serialised\n" in done.out
+    assert "not made: discover-missing, " in done.out
 
 
 def test_what_is_ignored_does_not_count() -> None:

@@ -10,22 +10,33 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from anywire.doctor.check import CHECKS, Weight
-from anywire.doctor.examination import shown
-from anywire.doctor.examine import Report, examine
+from anywire.doctor.check import Weight
+from anywire.doctor.era_check import ERA_CHECKS
+from anywire.doctor.http.check import HTTP_CHECKS
 from anywire.doctor.patience import Patience
+from anywire.doctor.report import Report
+from anywire.doctor.shown import shown
+from anywire.doctor.stdio.check import STDIO_CHECKS
+from anywire.doctor.stdio.examine import examine
 from anywire.transport.process import Command
 from anywire.wire.framing import Framing
 from tests.cli.commands import ROOT, SERVERS, server
 from tests.interop.processes import watch
 
 #: Servers that do everything right.
-HEALTHY = ("gallery", "healthy", "toolbox")
-#: Checks that no server of the folder fails: their test is elsewhere on this page.
+HEALTHY = ("gallery", "healthy", "stateless", "toolbox")
+#: Checks that no server of the folder fails: their test is elsewhere on this page, or over HTTP.
 ELSEWHERE = {"not-started", "slow-start", "very-slow-start"}
+OVER_HTTP = set(HTTP_CHECKS)
 FAULTS = sorted(path.stem for path in SERVERS.glob("*.py") if path.stem not in HEALTHY)
 #: A server with this fault has that other one by its nature.
-AS_WELL = {"ignores-term": {"ignores-eof"}}
+AS_WELL = {
+    "ignores-term": {"ignores-eof"},
+    "discover-missing": {"stateless-only"},
+    "discover-result": {"stateless-only"},
+}
+#: What is looked at only where there is the stateless era.
+STATELESS = {each.id for each in ERA_CHECKS} - {"stateless-only"}
 
 AT_ONCE = 4
 """So many servers are examined at once."""
@@ -33,7 +44,7 @@ AT_ONCE = 4
 PATIENCE = Patience(silent_seconds=0.8, idle_seconds=0.5, overdue_seconds=0.5, leave_seconds=1.0)
 # These never answer, so that the whole of the patience is spent on them.
 SHORT = msgspec.structs.replace(PATIENCE, start_seconds=2.0, answer_seconds=2.0)
-NEVER_ANSWER = {"silent", "stderr_only", "no_answer", "several_lines", "ping"}
+NEVER_ANSWER = {"silent", "stderr_only", "no_answer", "several_lines", "ping", "serves_http", "not_utf_8"}
 
 
 async def examined(
@@ -46,7 +57,7 @@ async def examined(
 
 def found(report: Report) -> set[str]:
     """The ids of the findings."""
-    return {finding.check.id for finding in report.findings}
+    return {finding.check.id for finding in (*report.findings, *report.trifles)}
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +83,17 @@ def test_each_fault_is_found_and_no_other(name: str, reports: dict[str, Report])
     check, report = name.replace("_", "-"), reports[name]
 
     assert found(report) == {check, *AS_WELL.get(check, ())}
-    assert report.healthy == (CHECKS[check].weight is Weight.NOTE)
+    assert report.healthy == (STDIO_CHECKS[check].weight <= Weight.NOTE)
+    assert bool(report.trifles) == (STDIO_CHECKS[check].weight is Weight.TRIFLE)
     assert not found(report) & {*report.passed, *report.not_made}
-    assert found(report) | {*report.passed, *report.not_made} == set(CHECKS)
+    assert found(report) | {*report.passed, *report.not_made} == set(STDIO_CHECKS)
 
 
 def test_each_check_has_a_faulty_server() -> None:
     """No check is without proof that it finds something."""
-    assert {name.replace("_", "-") for name in FAULTS} == set(CHECKS) - ELSEWHERE
+    shown = {name.replace("_", "-") for name in FAULTS}
+    assert shown <= set(STDIO_CHECKS)
+    assert set(STDIO_CHECKS) - OVER_HTTP <= shown | ELSEWHERE
 
 
 @pytest.mark.parametrize("name", HEALTHY)
@@ -89,7 +103,10 @@ async def test_a_server_without_a_fault_is_healthy(name: str) -> None:
 
     assert report.findings == ()
     assert report.healthy
-    assert report.not_made == ("serialised",)  # nothing of it takes its time
+    assert report.trifles == ()
+    # Nothing of it takes its time, and there may be one era only.
+    era = {"probe-breaks"} if name == "stateless" else STATELESS
+    assert set(report.not_made) == {"serialised", *era}
     assert report.framing is Framing.NEWLINE
     assert report.server["protocolVersion"] == "2025-11-25"
 
@@ -140,16 +157,16 @@ async def test_a_framing_that_was_given_is_no_finding() -> None:
 
     assert report.findings == ()
     assert report.framing is Framing.HEADERS
-    assert set(report.not_made) == {"serialised", "crlf", "bom"}
+    assert set(report.not_made) == {"serialised", "crlf", "bom", *STATELESS}
 
 
 def test_checks_stand_in_order_of_weight() -> None:
     """What keeps a server from working comes first in every report."""
-    weights = [check.weight for check in CHECKS.values()]
+    weights = [check.weight for check in STDIO_CHECKS.values()]
 
     assert weights == sorted(weights, reverse=True)
-    assert all(id == check.id for id, check in CHECKS.items())
-    assert all(check.title and check.advice for check in CHECKS.values())
+    assert all(id == check.id for id, check in STDIO_CHECKS.items())
+    assert all(check.title and check.advice for check in STDIO_CHECKS.values())
 
 
 def test_the_words_of_a_finding_say_what_was_seen(reports: dict[str, Report]) -> None:

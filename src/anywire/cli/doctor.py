@@ -16,8 +16,8 @@ from anywire.errors import ConfigError
 if TYPE_CHECKING:
     from anywire.cli.output import Output
     from anywire.doctor.check import Finding
-    from anywire.doctor.examine import Report
     from anywire.doctor.patience import Patience
+    from anywire.doctor.report import Report
 
 __all__ = ("add_parser", "run")
 
@@ -67,7 +67,7 @@ def add_parser(commands: Commands) -> Parser:
     add_timeout(parser, "how long to wait for the server's first answer")
     add_child_options(parser)
     add_header_options(parser)
-    add_verbose(parser, "tell which checks passed, too")
+    add_verbose(parser, "tell which checks passed, too, and trifles, which nearly every server has")
     return parser
 
 
@@ -110,14 +110,14 @@ class _Patient(NamedTuple):
 
 def _child_patient(options: argparse.Namespace) -> _Patient:
     from anywire.cli.target import child_command
-    from anywire.doctor.examine import examine
+    from anywire.doctor.target import examine_target
     from anywire.transport.redact import show_words
 
     command = child_command(options)
 
     def begin(on_step: Callable[[str], None]) -> Coroutine[Any, Any, Report]:
         patience = _patience(options.timeout)
-        return examine(command, framing=options.framing, patience=patience, on_step=on_step)
+        return examine_target(command, framing=options.framing, patience=patience, on_step=on_step)
 
     return _Patient(str(command), "", {"command": show_words(command.argv)}, begin)
 
@@ -125,7 +125,7 @@ def _child_patient(options: argparse.Namespace) -> _Patient:
 def _url_patient(options: argparse.Namespace) -> _Patient:
     from anywire.cli.headers import headers_of
     from anywire.cli.target import is_url, refuse_child_options
-    from anywire.doctor.http_examine import examine_url
+    from anywire.doctor.target import examine_target
     from anywire.transport.redact import show_word, without_secrets
 
     url: str | None = options.target
@@ -141,19 +141,18 @@ def _url_patient(options: argparse.Namespace) -> _Patient:
     headers, name = headers_of(options), without_secrets(url)
 
     def begin(on_step: Callable[[str], None]) -> Coroutine[Any, Any, Report]:
-        return examine_url(url, headers=headers, patience=_patience(options.timeout), on_step=on_step)
+        return examine_target(url, headers=headers, patience=_patience(options.timeout), on_step=on_step)
 
     return _Patient(name, "Streamable HTTP", {"url": name}, begin)
 
 
 def _check_ids(ids: list[str]) -> None:
-    from anywire.doctor.check import CHECKS
-    from anywire.doctor.http_check import HTTP_CHECKS
+    from anywire.doctor.http.check import EVERY_CHECK
 
-    known = {**CHECKS, **HTTP_CHECKS}
     for id in ids:
-        if id not in known:
-            raise ConfigError(f"there is no check {id!r}{nearest(id, known)}; checks are: {', '.join(known)}")
+        if id not in EVERY_CHECK:
+            known = ", ".join(EVERY_CHECK)
+            raise ConfigError(f"there is no check {id!r}{nearest(id, EVERY_CHECK)}; checks are: {known}")
 
 
 def _patience(timeout: float | None) -> Patience:
@@ -177,20 +176,23 @@ def _document(report: Report, patient: _Patient) -> bytes:
             "revision": report.server.get("protocolVersion"),
             "framing": None if report.framing is None else report.framing.value,
             "first_answer_ms": None if first is None else round(first * 1000, 1),
-            "findings": [
-                {
-                    "id": finding.check.id,
-                    "weight": finding.check.weight.name.lower(),
-                    "title": finding.check.title,
-                    "found": finding.found,
-                    "advice": finding.check.advice,
-                }
-                for finding in report.findings
-            ],
+            "findings": [_members(finding) for finding in report.findings],
+            "trifles": [_members(finding) for finding in report.trifles],
             "passed": report.passed,
             "not_made": report.not_made,
         }
     )
+
+
+def _members(finding: Finding) -> dict[str, str]:
+    check = finding.check
+    return {
+        "id": check.id,
+        "weight": check.weight.name.lower(),
+        "title": check.title,
+        "found": finding.found,
+        "advice": check.advice,
+    }
 
 
 def _write(output: Output, report: Report, patient: _Patient, *, verbose: bool) -> None:
@@ -198,6 +200,7 @@ def _write(output: Output, report: Report, patient: _Patient, *, verbose: bool) 
     blocks = [f"{patient.name}\n{_summary(report, patient)}"]
     blocks += [_finding(finding, width) for finding in report.findings]
     if verbose:
+        blocks += [_finding(finding, width) for finding in report.trifles]
         blocks += [_listed("passed", report.passed, width), _listed("not made", report.not_made, width)]
     blocks.append(_verdict(report))
     output.text("\n\n".join(filter(None, blocks)))

@@ -1,42 +1,41 @@
-"""Checks of the list of tools.  No tool is called: what one does is not for an examination to try."""
+"""Checks of what a server lists, tools above all.
+
+No tool is called: what one does is not for an examination to try.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Literal, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, cast
 
 import msgspec
 
-from anywire.doctor.examination import shown
-from anywire.doctor.patience import Patience
-from anywire.doctor.subject import Reply
+from anywire.doctor.asked import Asked
+from anywire.doctor.reply import Reply
+from anywire.doctor.schema_fault import SchemaFault, schema_faults
+from anywire.doctor.shown import shown
+from anywire.protocol.modern import STATELESS_REVISIONS
 from anywire.wire.message import ErrorResponse, Response
+from anywire.wire.splice import get_member
 from anywire.wire.value import decode_value, encode_value
 
-__all__ = ("Asked", "tools")
+__all__ = ("declared", "tools")
 
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-_MOST_PAGES = 100
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+# What the interfaces of most models take.
+_NAME_IN_HOSTS: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_MOST_PAGES: Final = 100
+# Hosts and interfaces of models stop there.
+_MOST_TOOLS: Final = 128
+_MOST_BYTES: Final = 256 * 1024
 # So many of one kind are named.
-_NAMED = 5
+_NAMED: Final = 5
 
 _Tool = dict[str, object]
-
-
-class Asked(Protocol):
-    """An examination of a server on any wire."""
-
-    server: dict[str, object]
-    patience: Patience
-
-    def find(self, id: str, found: str) -> None:
-        """Tell what is wrong."""
-        ...
-
-    async def request(self, method: str, params: bytes | None = None) -> Reply | None:
-        """Ask in a conversation that is going well; None: no answer."""
-        ...
+#: The lists that go with a capability, where a tool need not be asked.
+_LISTS: Final[Mapping[str, str]] = {"prompts": "prompts/list", "resources": "resources/list"}
 
 
 class _Schema(msgspec.Struct):
@@ -52,21 +51,55 @@ class _Page(msgspec.Struct):
 async def tools(exam: Asked) -> tuple[str, ...]:
     """List the tools and look at each."""
     capabilities = exam.server.get("capabilities")
-    declared = isinstance(capabilities, dict) and "tools" in capabilities
-    listed = await _list(exam, declared=declared)
+    has_tools = isinstance(capabilities, dict) and "tools" in capabilities
+    listed = await _list(exam, declared=has_tools)
     if listed is None:
-        return ("tools-list",) if declared else ()
-    if listed and isinstance(capabilities, dict) and not declared:
+        return ("tools-list",) if has_tools else ()
+    if listed and isinstance(capabilities, dict) and not has_tools:
         exam.find("tools-undeclared", f"it lists {len(listed)} tools")
     _judge(exam, listed)
     return (
         "tools-list",
         "tools-undeclared",
         "tool-schema",
+        "tool-schema-top",
+        "tool-schema-part",
+        "tool-schema-items",
+        "tool-schema-ref",
+        "tool-output-schema",
+        "null-member",
+        "tool-argument-name",
+        "tool-header",
         "tool-name",
+        "tool-name-host",
         "tool-duplicate",
         "tool-description",
+        "tools-large",
     )
+
+
+async def declared(exam: Asked) -> tuple[str, ...]:
+    """Is there a list of whatever it declares?  Its tools are looked at elsewhere."""
+    capabilities = exam.server.get("capabilities")
+    if not isinstance(capabilities, dict):
+        return ()
+    wrong: list[str] = []
+    for capability, method in _LISTS.items():
+        if capability not in capabilities:
+            continue
+        reply = await exam.request(method)
+        if not isinstance(reply, Response) or not _is_list(reply.result, capability):
+            wrong.append(_why(exam, reply, method))
+    if wrong:
+        exam.find("declared", "; ".join(wrong))
+    return ("declared",)
+
+
+def _is_list(result: bytes, name: str) -> bool:
+    try:
+        return isinstance(decode_value(result, dict[str, object]).get(name), list)
+    except msgspec.MsgspecError:
+        return False
 
 
 async def _list(exam: Asked, *, declared: bool) -> list[_Tool] | None:
@@ -79,9 +112,11 @@ async def _list(exam: Asked, *, declared: bool) -> list[_Tool] | None:
         page = _read(reply.result) if isinstance(reply, Response) else None
         if page is None:
             if declared:
-                exam.find("tools-list", _why(exam, reply))
+                exam.find("tools-list", _why(exam, reply, "tools/list"))
             return None
         found += page.tools
+        if isinstance(reply, Response) and get_member(reply.result, "nextCursor") == b"null":
+            exam.find("null-member", "nextCursor of the list of tools")
         if page.cursor is None:
             return found
         if page.cursor in seen or len(seen) > _MOST_PAGES:
@@ -98,30 +133,62 @@ def _read(result: bytes) -> _Page | None:
         return None
 
 
-def _why(exam: Asked, reply: Reply | None) -> str:
+def _why(exam: Asked, reply: Reply | None, method: str) -> str:
     if reply is None:
-        return f"no answer to tools/list within {exam.patience.answer_seconds:g} s"
+        return f"{method} {exam.silence}"
     if isinstance(reply, ErrorResponse):
-        return f"tools/list was answered with the error {reply.detail().code}: {reply.detail().message}"
-    return f"tools/list was answered with {shown(reply.result)}"
+        return f"{method} was answered with the error {reply.detail().code}: {reply.detail().message}"
+    return f"{method} was answered with {shown(reply.result)}"
 
 
 def _judge(exam: Asked, listed: list[_Tool]) -> None:
-    names = [tool.get("name") for tool in listed]
-    readable = [name for name in names if isinstance(name, str)]
+    revision = exam.server.get("protocolVersion")
+    names = [name for tool in listed if isinstance(name := tool.get("name"), str)]
     for id, which in (
-        ("tool-schema", [name for tool, name in zip(listed, names, strict=True) if not _has_schema(tool)]),
-        ("tool-name", [name for name in names if not isinstance(name, str) or not _NAME.fullmatch(name)]),
-        ("tool-duplicate", [name for name, count in Counter(readable).items() if count > 1]),
-        ("tool-description", [name for tool, name in zip(listed, names, strict=True) if not _is_told(tool)]),
+        ("tool-schema", [_name(tool) for tool in listed if not _has_schema(tool)]),
+        ("tool-name", [_name(tool) for tool in listed if not _matches(_NAME, tool)]),
+        (
+            "tool-name-host",
+            [_name(tool) for tool in listed if _matches(_NAME, tool) and not _matches(_NAME_IN_HOSTS, tool)],
+        ),
+        ("tool-duplicate", [repr(name) for name, count in Counter(names).items() if count > 1]),
+        ("tool-description", [_name(tool) for tool in listed if not _is_told(tool)]),
+        ("tool-output-schema", [_name(tool) for tool in listed if not _has_output_schema(tool, revision)]),
+        ("null-member", [f"{member} of {_name(tool)}" for tool in listed for member in _nulls(tool)]),
     ):
-        if which:
-            more = f" and {len(which) - _NAMED} more" if len(which) > _NAMED else ""
-            exam.find(id, ", ".join(map(_quoted, which[:_NAMED])) + more)
+        _tell(exam, id, which)
+    found = [(fault.check, f"{_name(tool)}: {fault.what}") for tool in listed for fault in _faults(tool)]
+    for id in dict(found):
+        _tell(exam, id, [what for check, what in found if check == id])
+    size = len(encode_value(listed))
+    if len(listed) > _MOST_TOOLS or size > _MOST_BYTES:
+        exam.find("tools-large", f"it lists {len(listed)} tools, {size:,} bytes in all")
 
 
-def _quoted(name: object) -> str:
+def _tell(exam: Asked, id: str, which: list[str]) -> None:
+    if which:
+        more = f" and {len(which) - _NAMED} more" if len(which) > _NAMED else ""
+        exam.find(id, ", ".join(which[:_NAMED]) + more)
+
+
+def _nulls(tool: _Tool) -> list[str]:
+    return [name for name, value in tool.items() if value is None and name != "inputSchema"]
+
+
+def _name(tool: _Tool) -> str:
+    name = tool.get("name")
     return repr(name) if isinstance(name, str) else "a tool without a name"
+
+
+def _matches(pattern: re.Pattern[str], tool: _Tool) -> bool:
+    name = tool.get("name")
+    return isinstance(name, str) and pattern.fullmatch(name) is not None
+
+
+def _faults(tool: _Tool) -> Iterable[SchemaFault]:
+    schema = tool.get("inputSchema")
+    # What is no object is told of as such, and not once more of its type.
+    return schema_faults(cast("_Tool", schema)) if isinstance(schema, dict) and _has_schema(tool) else ()
 
 
 def _has_schema(tool: _Tool) -> bool:
@@ -130,6 +197,16 @@ def _has_schema(tool: _Tool) -> bool:
     except msgspec.MsgspecError:
         return False
     return True
+
+
+def _has_output_schema(tool: _Tool, revision: object) -> bool:
+    """Say whether there is nothing wrong with the output schema; there need not be one."""
+    schema = tool.get("outputSchema")
+    if schema is None:
+        return True
+    if not isinstance(schema, dict):
+        return False
+    return revision in STATELESS_REVISIONS or cast("_Tool", schema).get("type") == "object"
 
 
 def _is_told(tool: _Tool) -> bool:

@@ -21,7 +21,7 @@ TOOLS: list[Json] = [
                 "count": {"type": "integer"},
                 "share": {"type": "number"},
                 "loud": {"type": "boolean"},
-                "tags": {"type": "array"},
+                "tags": {"type": "array", "items": {}},
                 "extra": {"type": "object"},
             },
             "required": ["text"],

@@ -10,7 +10,7 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -62,10 +62,17 @@ def as_stream(message: object, headers: Mapping[str, str] | None = None) -> Told
     return Told(200, STREAM, b"event: message\ndata: " + data + b"\n\n", headers or {})
 
 
+def chunked(told: Told) -> Told:
+    """A response whose length is told piece by piece, as a stream has it."""
+    return replace(told, body=b"%x\r\n%b\r\n0\r\n\r\n" % (len(told.body), told.body))
+
+
 class HealthyHttp:
     """Overridden where a server gets something wrong."""
 
     path = "/mcp"
+    #: Whether streams have a length, as they have behind a gateway that waits for their end.
+    collects = False
 
     def __init__(self) -> None:
         self.capabilities: Json = {"tools": {}}
@@ -126,6 +133,8 @@ class HealthyHttp:
     async def write(self, writer: asyncio.StreamWriter, told: Told) -> None:
         """Send a response."""
         length = {} if told.open or told.status == 204 else {"Content-Length": str(len(told.body))}
+        if told.media == STREAM and not told.open and not self.collects:
+            length, told = {"Transfer-Encoding": "chunked"}, chunked(told)
         media = {"Content-Type": told.media} if told.media else {}
         head = f"HTTP/1.1 {told.status} X\r\n" + "".join(
             f"{name}: {value}\r\n" for name, value in {**media, **length, **told.headers}.items()
@@ -143,9 +152,10 @@ class HealthyHttp:
 
     def refuse_stranger(self, asked: Asked) -> Told | None:
         """A host or an origin of elsewhere."""
-        if asked.headers["host"] != self.origin.removeprefix("http://"):
+        port = self.origin.rpartition(":")[2]
+        if asked.headers["host"] not in (f"127.0.0.1:{port}", f"localhost:{port}"):
             return Told(421)
-        return Told(403) if "origin" in asked.headers else None
+        return Told(403) if asked.headers.get("origin", self.origin) != self.origin else None
 
     def serve(self, asked: Asked) -> Told | None:
         """A request to the right path."""

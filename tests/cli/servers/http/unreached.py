@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from typing import ClassVar
 
-from tests.cli.servers.http.healthy import JSON, STREAM, Asked, HealthyHttp, Told, as_json, as_stream
+from tests.cli.servers.http.healthy import JSON, STREAM, Asked, HealthyHttp, Json, Told, as_json, as_stream
 
 
 class NoHttp(HealthyHttp):
@@ -66,6 +67,12 @@ class WrongPathAgain(HealthyHttp):
     path = "/mcp/"
 
 
+class WrongPathAtTheTop(HealthyHttp):
+    """Is at no path at all."""
+
+    path = "/"
+
+
 class WrongPathOnceMore(HealthyHttp):
     """Takes no POST at all."""
 
@@ -111,14 +118,121 @@ class ServerError(HealthyHttp):
 
 class Status(HealthyHttp):
     def serve(self, asked: Asked) -> Told | None:
+        return Told(429, "text/plain", b"Too many requests")
+
+
+class HostRefused(HealthyHttp):
+    def refuse_stranger(self, asked: Asked) -> Told | None:
         return Told(421, "text/plain", b"Invalid Host header")
 
 
-class StatusAgain(HealthyHttp):
-    """Wants a version in a header before there is one."""
+class HostRefusedAgain(HealthyHttp):
+    """Knows itself by one name only, and does not say that this is why."""
+
+    def refuse_stranger(self, asked: Asked) -> Told | None:
+        return None if asked.headers["host"].startswith("localhost") else Told(400)
+
+
+class HostRefusedOnceMore(HealthyHttp):
+    """Says so where it could be taken for a matter of authorization."""
+
+    def refuse_stranger(self, asked: Asked) -> Told | None:
+        return as_json({"error": "Host 127.0.0.1 not allowed"}, 403)
+
+
+class OriginWanted(HealthyHttp):
+    def refuse_stranger(self, asked: Asked) -> Told | None:
+        return None if asked.headers.get("origin") == self.origin else Told(403)
+
+
+class AcceptRefused(HealthyHttp):
+    def post(self, asked: Asked) -> Told | None:
+        return super().post(asked) if asked.headers["accept"] == JSON else Told(406)
+
+
+class AcceptRefusedAgain(HealthyHttp):
+    """Whatever is accepted."""
 
     def post(self, asked: Asked) -> Told | None:
+        return Told(406)
+
+
+class BodyTypeRefused(HealthyHttp):
+    def post(self, asked: Asked) -> Told | None:
+        return super().post(asked) if "charset" in asked.headers["content-type"] else Told(415)
+
+
+class BodyTypeRefusedAgain(HealthyHttp):
+    """Is a form."""
+
+    def post(self, asked: Asked) -> Told | None:
+        return Told(415, "text/html", b"<h1>Unsupported media type</h1>")
+
+
+class VersionWanted(HealthyHttp):
+    def post(self, asked: Asked) -> Told | None:
         return self.refuse_version(asked) or super().post(asked)
+
+
+class EndpointMissing(OldTransport):
+    def get(self, asked: Asked) -> Told | None:
+        return Told(200, STREAM, open=True)
+
+
+class EndpointMissingAgain(OldTransport):
+    """A proxy keeps all of the stream back."""
+
+    def get(self, asked: Asked) -> Told | None:
+        return Told(200, STREAM, open=True)
+
+    async def write(self, writer: asyncio.StreamWriter, told: Told) -> None:
+        if told.open:
+            await asyncio.Event().wait()
+        await super().write(writer, told)
+
+
+class Metadata(HealthyHttp):
+    """Points at metadata that are not there."""
+
+    document: ClassVar[Json] = {}
+    url = "/.well-known/oauth-protected-resource/mcp"
+
+    def answer(self, asked: Asked) -> Told | None:
+        if asked.path == self.url and self.document:
+            return as_json(self.document)
+        return super().answer(asked)
+
+    def serve(self, asked: Asked) -> Told | None:
+        pointer = f'Bearer resource_metadata="{self.origin}{self.url}"'
+        return Told(401, headers={"WWW-Authenticate": pointer})
+
+
+class MetadataAgain(Metadata):
+    """Says of another resource where to log in, and without being asked."""
+
+    document: ClassVar[Json] = {
+        "resource": "https://other.example/mcp",
+        "authorization_servers": ["https://as.example"],
+    }
+
+    def serve(self, asked: Asked) -> Told | None:
+        return Told(401)
+
+
+class MetadataOnceMore(MetadataAgain):
+    """Names nobody to log in at."""
+
+    url = "/.well-known/oauth-protected-resource"
+    document: ClassVar[Json] = {"resource": "https://other.example/mcp", "authorization_servers": []}
+
+
+class AuthorizationOnceMore(MetadataAgain):
+    """Says all that is to be said."""
+
+    def answer(self, asked: Asked) -> Told | None:
+        if asked.path == self.url:
+            return as_json({**self.document, "resource": f"{self.origin}/mcp"})
+        return super().answer(asked)
 
 
 class ContentType(HealthyHttp):
@@ -133,6 +247,32 @@ class ContentTypeAgain(HealthyHttp):
         told = super().initialize(asked)
         assert told is not None
         return Told(200, "", told.body, told.headers)
+
+
+class ContentTypeOnceMore(HealthyHttp):
+    """Is a page of a program."""
+
+    def initialize(self, asked: Asked) -> Told | None:
+        return Told(200, "text/plain")
+
+
+class CodingBroken(HealthyHttp):
+    def initialize(self, asked: Asked) -> Told | None:
+        return Told(200, JSON, b"hello", {"Content-Encoding": "gzip"})
+
+
+class NoReplyAtTheTop(HealthyHttp):
+    """Takes every message as if it were a notification."""
+
+    def initialize(self, asked: Asked) -> Told | None:
+        return Told(202)
+
+
+class HtmlAgain(HealthyHttp):
+    """A gateway lets nobody in."""
+
+    def serve(self, asked: Asked) -> Told | None:
+        return Told(403, "text/html", b"<h1>Forbidden</h1>")
 
 
 class NoReply(HealthyHttp):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from anywire.doctor.examination import Unfit, initialize
-from anywire.doctor.http_examination import HttpExamination
-from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Request, Response
+from anywire.doctor.asked import Unfit
+from anywire.doctor.era import NO_REVISION, initialize
+from anywire.doctor.http.examination import HttpExamination
+from anywire.doctor.http.session_id import SESSION_CHECKS, judge_session
+from anywire.doctor.http.subject import Answer
+from anywire.doctor.reply import has_id
+from anywire.doctor.unknown import judge_unknown
+from anywire.wire.message import ErrorResponse, Response
 from anywire.wire.value import decode_value
 
 __all__ = ("end", "ids", "notifications", "ping", "unknown_method", "unknown_revision", "unknown_session")
@@ -14,7 +19,6 @@ __all__ = ("end", "ids", "notifications", "ping", "unknown_method", "unknown_rev
 _IDS = (b'"0"', b"0", b"-7", b"9007199254740991", b'"\xc3\xa9-7"')
 _BIG_ID = b"9007199254740993"
 _NO_SESSION = "00000000-0000-4000-8000-000000000000"
-_NO_REVISION = "2099-12-31"
 
 
 class _Initialized(msgspec.Struct):
@@ -22,11 +26,16 @@ class _Initialized(msgspec.Struct):
 
 
 async def notifications(exam: HttpExamination) -> tuple[str, ...]:
-    """Are notifications, the unknown ones as well, taken with 202 and no body?"""
+    """Are notifications, the unknown ones as well, taken with 202 and no body?
+
+    Raises `Unfit` where one is not taken because the session is not known.
+    """
     for method in ("notifications/initialized", "notifications/anywire/unknown"):
         answer = await exam.tell(method)
         found = f"{method} was answered with {answer}"
         if not 200 <= answer.status < 300:
+            if answer.status in (400, 404) and not exam.era.stateless:
+                await judge_session(exam)
             exam.find("notification-refused", found)
         elif answer.status != 202 or answer.start:
             exam.find("notification-answer", found)
@@ -34,7 +43,8 @@ async def notifications(exam: HttpExamination) -> tuple[str, ...]:
 
 
 async def ping(exam: HttpExamination) -> tuple[str, ...]:
-    """Is a request after the handshake taken, and ping answered?  Raises `Unfit` if none is."""
+    """Are requests after the handshake taken, and ping answered?  Raises `Unfit` if none is."""
+    await judge_session(exam)
     answer, id = await exam.ask("ping")
     exam.judge_shape(answer, id, "ping")
     reply = answer.reply(id)
@@ -48,24 +58,23 @@ async def ping(exam: HttpExamination) -> tuple[str, ...]:
         exam.find("ping", f"it was answered with {answer}")
     if reply is None:
         raise Unfit
-    return ("request-refused", "ping")
+    return (*SESSION_CHECKS, "request-refused", "ping")
 
 
 async def unknown_method(exam: HttpExamination) -> tuple[str, ...]:
     """Is a method that does not exist refused, with the code for that?"""
     answer, id = await exam.ask("anywire/unknown")
-    reply = answer.reply(id)
-    if not isinstance(reply, ErrorResponse) or reply.detail().code != JsonRpcErrorCode.MethodNotFound:
-        exam.find("unknown-method", f"asked for the method 'anywire/unknown' it answered with {answer}")
-    return ("unknown-method",)
+    judge_unknown(exam, answer.reply(id), str(answer))
+    return ("unknown-method", "unknown-method-code")
 
 
 async def ids(exam: HttpExamination) -> tuple[str, ...]:
     """Does each answer carry the id of its request, as it was written?"""
     wrong: list[str] = []
     for id in (*_IDS, _BIG_ID):
-        answer, _ = await exam.ask("ping", id=id)
-        if answer.reply(id) is not None:
+        answer, _ = await exam.ask(exam.era.harmless, id=id)
+        reply = answer.reply(id)
+        if reply is not None and has_id(reply, id):
             continue
         found = f"the request with the id {id.decode()} was answered with {answer}"
         if id != _BIG_ID:
@@ -80,7 +89,7 @@ async def ids(exam: HttpExamination) -> tuple[str, ...]:
 
 async def unknown_session(exam: HttpExamination) -> tuple[str, ...]:
     """Is a session that never was answered with 404?  To be seen only where there are sessions."""
-    if exam.subject.session_id is None:
+    if exam.subject.session_id is None or exam.findings.keys() & {"tools-list", "no-reply"}:
         return ()
     answer, _ = await exam.ask("tools/list", headers={"Mcp-Session-Id": _NO_SESSION})
     if answer.status != 404:
@@ -93,19 +102,33 @@ async def unknown_revision(exam: HttpExamination) -> tuple[str, ...]:
     session, revision = exam.subject.session_id, exam.subject.revision
     exam.subject.session_id = exam.subject.revision = None
     try:
-        request = Request(exam.subject.new_id(), "initialize", initialize(b"0", _NO_REVISION).params)
+        request = initialize(exam.new_id(), NO_REVISION)
         answer = await exam.subject.post(request)
         reply = answer.reply(request.id)
-        if reply is None:
-            exam.find("revision-refused", f"asked for {_NO_REVISION} it answered with {answer}")
-        elif isinstance(reply, Response) and _revision(reply) == _NO_REVISION:
-            exam.find("revision-echoed", f"asked for {_NO_REVISION} it agreed to it")
+        if not isinstance(reply, Response) and (refusal := await _second_client(exam)) is not None:
+            exam.find("one-client", f"asked to initialize once more it answered with {refusal}")
+        elif not isinstance(reply, Response):
+            exam.find("revision-refused", f"asked for {NO_REVISION} it answered with {answer}")
+        elif _revision(reply) == NO_REVISION:
+            exam.find("revision-echoed", f"asked for {NO_REVISION} it agreed to it")
         exam.subject.session_id = answer.headers.get("mcp-session-id")
         if exam.subject.session_id is not None:
             await exam.subject.delete()  # nothing is left behind where that can be helped
     finally:
         exam.subject.session_id, exam.subject.revision = session, revision
-    return ("revision-refused", "revision-echoed")
+    return ("one-client", "revision-refused", "revision-echoed")
+
+
+async def _second_client(exam: HttpExamination) -> Answer | None:
+    """Shake hands as another client would; return the refusal, if it is one."""
+    request = exam.era.opening(exam.new_id())
+    answer = await exam.subject.post(request)
+    if not isinstance(answer.reply(request.id), Response):
+        return answer
+    session = answer.headers.get("mcp-session-id")
+    if session is not None:
+        await exam.subject.delete({"Mcp-Session-Id": session})
+    return None
 
 
 def _revision(reply: Response) -> object:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from anywire.doctor.check import CHECKS, Check, Weight
+from anywire.doctor.check import Check, Weight, by_weight
+from anywire.doctor.era_check import ERA_CHECKS, HTTP_ERA_CHECKS
+from anywire.doctor.list_check import LIST_CHECKS
+from anywire.doctor.stdio.check import STDIO_CHECKS
 
-__all__ = ("HTTP_CHECKS",)
+__all__ = ("EVERY_CHECK", "HTTP_CHECKS")
 
 _ERROR, _WARNING, _NOTE = Weight.ERROR, Weight.WARNING, Weight.NOTE
 
@@ -15,18 +18,18 @@ _SHARED: Final = (
     "initialize-refused",
     "initialize-result",
     "initialize-revision",
+    "newest-refused",
     "ids-changed",
     "bad-message",
-    "tools-list",
-    "tool-schema",
+    "very-slow-start",
     "ping",
     "unknown-method",
+    "unknown-method-code",
+    "revision-refused",
     "revision-echoed",
-    "tool-name",
-    "tool-duplicate",
-    "tools-undeclared",
+    "long-message",
+    "slow-start",
     "big-ids",
-    "tool-description",
 )
 
 _OWN: Final = (
@@ -61,7 +64,8 @@ _OWN: Final = (
         "no-first-byte",
         _ERROR,
         "it takes the request and does not answer",
-        "answer initialize at once; whatever takes its time can be loaded later; --timeout waits longer",
+        "answer initialize at once; whatever takes its time can be loaded later; see that no proxy waits for "
+        "the end of an event stream; --timeout waits longer",
     ),
     # The first answer.
     Check(
@@ -76,6 +80,52 @@ _OWN: Final = (
         "it speaks HTTP+SSE, the transport of 2024-11-05",
         "write sse+http:// or sse+https:// before its address; for clients that know Streamable HTTP only "
         "put `anywire bridge http://127.0.0.1:8000/mcp sse+URL` before it",
+    ),
+    Check(
+        "endpoint-missing",
+        _ERROR,
+        "its stream of HTTP+SSE does not say where to send messages",
+        "send the event `endpoint` at once; turn buffering and compression off in the proxy before it "
+        "(X-Accel-Buffering: no, proxy_buffering off)",
+    ),
+    Check(
+        "host-refused",
+        _ERROR,
+        "it refuses the name by which it is asked",
+        "add the host (and port) of this URL to the hosts that the server lets in; one behind a proxy gets "
+        "the proxy's name, or the proxy must pass on another",
+    ),
+    Check(
+        "one-client",
+        _ERROR,
+        "it takes one client only",
+        "give each session a server and a transport of its own: one that has been initialized cannot serve "
+        "the next client",
+    ),
+    Check(
+        "origin-wanted",
+        _ERROR,
+        "it refuses clients without an Origin",
+        "let requests without an Origin in: only browsers send one; refuse an Origin that is not expected",
+    ),
+    Check(
+        "accept-refused",
+        _ERROR,
+        "it refuses the types that every client accepts",
+        "take Accept: application/json, text/event-stream, in either order; see that no proxy drops or "
+        "changes the header",
+    ),
+    Check(
+        "body-type-refused",
+        _ERROR,
+        "it refuses bodies that are application/json",
+        "take Content-Type: application/json with and without a charset; see that this is the server's path",
+    ),
+    Check(
+        "version-wanted",
+        _ERROR,
+        "it wants MCP-Protocol-Version before there is a version",
+        "ask for the header only after the handshake: initialize carries the version in its params",
     ),
     Check(
         "wrong-path",
@@ -114,8 +164,7 @@ _OWN: Final = (
         "status",
         _ERROR,
         "it refuses initialize with a status that is no answer",
-        "answer initialize with 200, and errors of JSON-RPC as JSON; a server behind another name must let "
-        "that Host in",
+        "answer initialize with 200, and errors of JSON-RPC as JSON; the body of the answer mostly says why",
     ),
     Check(
         "content-type",
@@ -129,6 +178,13 @@ _OWN: Final = (
         "what it answers holds no reply",
         "send the reply, with the id of the request, as the JSON body or on the stream before it ends",
     ),
+    Check(
+        "coding-broken",
+        _ERROR,
+        "its answers cannot be decoded",
+        "send a body in the coding that Content-Encoding names, and only in one that Accept-Encoding does; "
+        "see which proxy compresses, or compresses twice",
+    ),
     # The session.
     Check(
         "notification-refused",
@@ -137,11 +193,29 @@ _OWN: Final = (
         "answer a notification with 202, also one that the server does not know",
     ),
     Check(
+        "session-sometimes",
+        _ERROR,
+        "it knows its own session only sometimes",
+        "several workers behind one address must share their sessions, or be chosen by Mcp-Session-Id; one "
+        "worker only, or a server without sessions, needs neither",
+    ),
+    Check(
+        "session-forgotten",
+        _ERROR,
+        "it forgets a session as soon as it has issued it",
+        "take the Mcp-Session-Id that initialize gave until DELETE or a time of idleness, or issue none",
+    ),
+    Check(
+        "version-refused",
+        _ERROR,
+        "it refuses the version that it agreed on itself",
+        "take MCP-Protocol-Version with the version that the answer to initialize named",
+    ),
+    Check(
         "request-refused",
         _ERROR,
         "it refuses requests after the handshake",
-        "take requests with the Mcp-Session-Id that was issued and the MCP-Protocol-Version that was agreed "
-        "on; several workers behind one address must share their sessions or be chosen by that header",
+        "answer a request with 200 and errors of JSON-RPC as JSON, whatever came before it",
     ),
     Check(
         "breaks-off",
@@ -174,15 +248,8 @@ _OWN: Final = (
         "answer 400 for a version that the server does not speak",
     ),
     Check(
-        "revision-refused",
-        _WARNING,
-        "it refuses a client of an unknown revision",
-        "answer initialize with the newest revision the server speaks; the header MCP-Protocol-Version "
-        "counts only after the handshake",
-    ),
-    Check(
         "accept-any",
-        _WARNING,
+        Weight.TRIFLE,
         "it refuses a client that accepts everything",
         "a missing Accept and */* take every type: answer with whichever the server prefers",
     ),
@@ -227,11 +294,31 @@ _OWN: Final = (
         "a name of its own",
     ),
     Check(
+        "stream-compressed",
+        _WARNING,
+        "its event stream is compressed",
+        "leave text/event-stream out of compression, in the framework and in the proxy: an encoder keeps "
+        "events back until it has enough of them",
+    ),
+    Check(
+        "coding-unwanted",
+        _WARNING,
+        "it compresses what was wanted as it is",
+        "heed Accept-Encoding: identity; see which proxy compresses",
+    ),
+    Check(
         "challenge",
         _WARNING,
         "it does not say what authorization it wants",
         "send WWW-Authenticate with 401, with the address of the resource's metadata; clients find out from "
         "it where to log in",
+    ),
+    Check(
+        "metadata",
+        _WARNING,
+        "its metadata for authorization cannot be used",
+        "serve /.well-known/oauth-protected-resource followed by the path, a JSON object with `resource` "
+        "(this URL) and `authorization_servers`, without authorization; name it in WWW-Authenticate",
     ),
     Check(
         "delete",
@@ -252,8 +339,28 @@ _OWN: Final = (
         "use the address that it leads to: each message goes out twice, and not every client follows",
     ),
     Check(
-        "accept-one",
+        "stream-collected",
         _NOTE,
+        "its event streams may come in one piece",
+        "see that the gateway before it passes events on as they come: a stream with a Content-Length has "
+        "been collected, and shows progress only when all is over (X-Accel-Buffering: no, "
+        "proxy_buffering off, response streaming)",
+    ),
+    Check(
+        "origin-strict",
+        _NOTE,
+        "on loopback it refuses a page of its own origin",
+        "let origins of loopback in: inspectors and hosts in a browser on this machine have one",
+    ),
+    Check(
+        "host-strict",
+        _NOTE,
+        "it does not know itself as localhost",
+        "let localhost, 127.0.0.1 and [::1] in, with the server's port: people write each of them",
+    ),
+    Check(
+        "accept-one",
+        Weight.TRIFLE,
         "it refuses a client that accepts one of the two types only",
         "the specification lets it, but some clients and proxies send application/json or text/event-stream "
         "alone: answer them with that",
@@ -266,7 +373,10 @@ _OWN: Final = (
     ),
 )
 
-_ALL: Final = [*_OWN, *(CHECKS[id] for id in _SHARED)]
-
 #: Every check over HTTP by its id, heaviest first.
-HTTP_CHECKS: Final = {check.id: check for check in sorted(_ALL, key=lambda each: each.weight, reverse=True)}
+HTTP_CHECKS: Final = by_weight(
+    _OWN, (STDIO_CHECKS[id] for id in _SHARED), LIST_CHECKS, ERA_CHECKS, HTTP_ERA_CHECKS
+)
+
+#: Every check there is by its id, heaviest first.
+EVERY_CHECK: Final = by_weight(STDIO_CHECKS.values(), HTTP_CHECKS.values())

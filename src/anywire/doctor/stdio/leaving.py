@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from anywire.doctor.departure import Leaving
-from anywire.doctor.examination import Examination, shown
+from anywire.doctor.shown import shown
+from anywire.doctor.stdio.departure import Leaving
+from anywire.doctor.stdio.examination import Examination
 from anywire.wire.message import Fault, FaultKind
 
 __all__ = ("judge_noise", "judge_output", "leave")

@@ -7,11 +7,11 @@ comes in is kept, messages and noise apart.
 from __future__ import annotations
 
 import asyncio
-from typing import TypeAlias
 
 import msgspec
 
-from anywire.doctor.departure import Departure, WatchedChild
+from anywire.doctor.reply import Reply, find_reply
+from anywire.doctor.stdio.departure import Departure, WatchedChild
 from anywire.transport.process import Command, Events
 from anywire.wire.codec import decode, encode
 from anywire.wire.evidence import EvidenceFramer
@@ -28,12 +28,11 @@ from anywire.wire.message import (
     Request,
     Response,
     create_error_response,
+    folded_key,
     id_key,
 )
 
-__all__ = ("Reply", "Subject")
-
-Reply: TypeAlias = Response | ErrorResponse
+__all__ = ("Subject",)
 
 # Enough of the output to say what it is, and of what is no message.
 _OUTPUT_BYTES = 64 * 1024
@@ -136,15 +135,14 @@ class Subject:
 
     def strays(self) -> list[Reply]:
         """Return the answers to nothing that was asked."""
-        return [reply for reply in self.replies if reply.id is None or id_key(reply.id) not in self._asked]
+        asked = {folded_key(key) for key in self._asked}
+        return [
+            reply for reply in self.replies if reply.id is None or folded_key(id_key(reply.id)) not in asked
+        ]
 
     def reply(self, id: bytes) -> Reply | None:
         """Return the answer to a request, None while there is none."""
-        key = id_key(id)
-        for reply in self.replies:
-            if reply.id is not None and id_key(reply.id) == key:
-                return reply
-        return None
+        return find_reply(self.replies, id)
 
     async def answer(self, id: bytes, seconds: float) -> Reply | None:
         """Wait for the answer to a request; None when there is none in time or ever."""

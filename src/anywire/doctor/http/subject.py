@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from anywire.doctor.patience import Patience
-from anywire.doctor.subject import Reply
+from anywire.doctor.reply import Reply, find_reply, has_id
 from anywire.errors import TransportError
 from anywire.protocol.http.client import Purpose, merge_headers, request_headers
 from anywire.protocol.http.media import EVENT_STREAM, JSON, media_type
@@ -22,13 +22,14 @@ from anywire.transport.http_exchange import AiohttpExchange, HttpResponse
 from anywire.wire.codec import decode, encode
 from anywire.wire.event_stream import EventStreamDecoder
 from anywire.wire.limits import DEFAULT_LIMITS
-from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request, Response, id_key
+from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Request, Response
 
 __all__ = ("Answer", "HttpSubject")
 
 # Enough of a body to say what it is.
 _SHOWN_BYTES: Final = 300
 _SHOWN_SECONDS: Final = 1.0
+_DOCUMENT_BYTES: Final = 64 * 1024
 _MOST_BYTES: Final = DEFAULT_LIMITS.message_bytes
 
 
@@ -45,6 +46,8 @@ class Answer(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...] = ()
     #: Whether the body had come to its end.
     ended: bool = True
+    #: Why it could not be read to its end, empty where nothing went wrong.
+    broken: str = ""
 
     @property
     def media(self) -> str:
@@ -58,8 +61,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     def reply(self, id: bytes) -> Reply | None:
         """Return the answer to the request of that id."""
-        key = id_key(id)
-        return next((each for each in self.replies if each.id is not None and id_key(each.id) == key), None)
+        return find_reply(self.replies, id)
 
     def __str__(self) -> str:
         """Say what it is in a sentence's part."""
@@ -72,12 +74,13 @@ class HttpSubject:
     """Sends requests to one URL.  `close()` must be awaited on every path."""
 
     def __init__(self, url: str, headers: Mapping[str, str], patience: Patience) -> None:
+        #: What goes on every request.
+        self.headers = headers
         #: Where requests go.
         self.url = url
         #: What `initialize` gave: the session and the revision, None before it and without one.
         self.session_id: str | None = None
         self.revision: str | None = None
-        self._headers = headers
         self._patience = patience
         limits = DEFAULT_LIMITS.replace(
             connect_seconds=min(DEFAULT_LIMITS.connect_seconds, patience.start_seconds),
@@ -117,17 +120,23 @@ class HttpSubject:
     async def get(self, watched_seconds: float, *, url: str | None = None, until: bytes = b"\0") -> Answer:
         """Ask for the stream and read it for a while, or until that is in it; `ended`: it was over sooner."""
         async with self._open("GET", Purpose.STREAM, None, None, url) as (response, seconds):
-            answer = Answer(response.status, response.headers, seconds)
-            if answer.status != 200 or answer.media != EVENT_STREAM:
-                return await self._read_start(response, answer)
-            start, ended = bytearray(), False
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(watched_seconds):
-                    while not ended and len(start) < _SHOWN_BYTES and until not in start:
-                        chunk = await response.read()
-                        start += chunk
-                        ended = not chunk
-            return msgspec.structs.replace(answer, start=bytes(start), ended=ended)
+            return await self._watch(response, seconds, watched_seconds, until)
+
+    async def listen(
+        self, request: Request, headers: Mapping[str, str], watched_seconds: float, *, until: bytes
+    ) -> Answer:
+        """POST a request whose answer is a stream without an end, and read it like one that a GET gives."""
+        body = encode(request)
+        async with self._open("POST", Purpose.REQUEST, body, headers, None) as (response, seconds):
+            return await self._watch(response, seconds, watched_seconds, until)
+
+    async def fetch(self, url: str) -> Answer:
+        """GET a public document, without any of the headers that were given; `start` is all of it."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        async with self._exchange.open("GET", url, {"Accept": JSON}, None) as response:
+            answer = Answer(response.status, response.headers, loop.time() - began)
+            return await self._read_start(response, answer, _DOCUMENT_BYTES)
 
     @asynccontextmanager
     async def _open(
@@ -139,7 +148,7 @@ class HttpSubject:
         url: str | None,
     ) -> AsyncGenerator[tuple[HttpResponse, float]]:
         protocol = request_headers(purpose, session_id=self.session_id, revision=self.revision)
-        merged = merge_headers(self._headers, protocol, headers or {})
+        merged = merge_headers(self.headers, protocol, headers or {})
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with self._exchange.open(method, url or self.url, merged, body) as response:
@@ -151,31 +160,52 @@ class HttpSubject:
         if wants is None or answer.media not in (JSON, EVENT_STREAM):
             return await self._read_start(response, answer)
         reader = _BodyReader(answer.media == EVENT_STREAM, wants)
-        ended = False
-        with contextlib.suppress(TimeoutError, TransportError):  # what has come is judged
+        ended, broken = False, ""
+        try:
             async with asyncio.timeout(self._patience.answer_seconds):
                 while not ended and not reader.has_reply and reader.size < _MOST_BYTES:
                     chunk = await response.read()
                     ended = not chunk
                     reader.feed(chunk)
-        reader.end()
+        except TimeoutError:
+            pass  # what has come is judged
+        except TransportError as error:
+            broken = str(error)
+        if ended or answer.media == EVENT_STREAM:
+            reader.end()
         return msgspec.structs.replace(
             answer,
             start=bytes(reader.start),
             replies=tuple(reader.replies),
             faults=tuple(reader.faults),
             ended=ended,
+            broken=broken,
         )
 
-    async def _read_start(self, response: HttpResponse, answer: Answer) -> Answer:
+    async def _watch(
+        self, response: HttpResponse, seconds: float, watched_seconds: float, until: bytes
+    ) -> Answer:
+        answer = Answer(response.status, response.headers, seconds)
+        if answer.status != 200 or answer.media != EVENT_STREAM:
+            return await self._read_start(response, answer)
         start, ended = bytearray(), False
-        with contextlib.suppress(TimeoutError, TransportError):
-            async with asyncio.timeout(_SHOWN_SECONDS):
-                while not ended and len(start) < _SHOWN_BYTES:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(watched_seconds):
+                while not ended and len(start) < _SHOWN_BYTES and until not in start:
                     chunk = await response.read()
                     start += chunk
                     ended = not chunk
-        return msgspec.structs.replace(answer, start=bytes(start[:_SHOWN_BYTES]), ended=ended)
+        return msgspec.structs.replace(answer, start=bytes(start), ended=ended)
+
+    async def _read_start(self, response: HttpResponse, answer: Answer, most: int = _SHOWN_BYTES) -> Answer:
+        start, ended = bytearray(), False
+        with contextlib.suppress(TimeoutError, TransportError):
+            async with asyncio.timeout(_SHOWN_SECONDS):
+                while not ended and len(start) < most:
+                    chunk = await response.read()
+                    start += chunk
+                    ended = not chunk
+        return msgspec.structs.replace(answer, start=bytes(start[:most]), ended=ended)
 
 
 class _BodyReader:
@@ -186,14 +216,14 @@ class _BodyReader:
         self.replies: list[Reply] = []
         self.faults: list[Fault] = []
         self.size = 0
-        self._wants = id_key(wants)
+        self._wants = wants
         self._decoder = EventStreamDecoder() if is_stream else None
         self._body = bytearray()
 
     @property
     def has_reply(self) -> bool:
         """Whether what was asked is answered."""
-        return any(each.id is not None and id_key(each.id) == self._wants for each in self.replies)
+        return any(has_id(reply, self._wants) for reply in self.replies)
 
     def feed(self, chunk: bytes) -> None:
         """Take more of the body."""

@@ -7,27 +7,20 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from anywire._version import __version__
-from anywire.doctor.check import CHECKS, Finding
+from anywire.doctor.asked import Broken, Unfit
+from anywire.doctor.check import Finding
+from anywire.doctor.era import INITIALIZED, Era
 from anywire.doctor.patience import Patience
-from anywire.doctor.subject import Reply, Subject
+from anywire.doctor.reply import Reply
+from anywire.doctor.stdio.check import STDIO_CHECKS
+from anywire.doctor.stdio.subject import Subject
 from anywire.errors import SpawnFailed
-from anywire.protocol.legacy import ClientConversation
-from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
-from anywire.protocol.types.initialize import Implementation
+from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.transport.process import Command
 from anywire.wire.framing import Framing
-from anywire.wire.message import Fault, Notification, Request, Response
+from anywire.wire.message import Fault, Request, Response
 
-__all__ = ("INITIALIZED", "Broken", "Examination", "Step", "Unfit", "initialize", "shown")
-
-
-class Broken(Exception):
-    """The server that was being asked can be asked no more; another one can be started."""
-
-
-class Unfit(Exception):
-    """There is no way to talk with this server: the examination ends."""
+__all__ = ("Examination", "Step")
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -48,26 +41,41 @@ class Examination:
         self.patience = patience
         #: The framing in which it is spoken to, None until that is known.
         self.framing = framing
+        #: How it is spoken to, and whether it can be spoken to without a handshake as well.
+        self.era = Era()
+        self.also_stateless = False
         #: What was found, by the id of the check.
         self.findings: dict[str, Finding] = {}
         #: What it says of itself, as plain JSON data.
         self.server: dict[str, object] = {}
         #: From the start to the first answer.
         self.first_answer_seconds: float | None = None
+        #: What became of a request that has no answer.
+        self.silence = f"had no answer within {patience.answer_seconds:g} s"
         #: The slowest answer to a simple request, and its method.
         self.slowest: tuple[float, str] = (0.0, "ping")
         #: The method whose answer shows that everything before it has been handled.
-        self.fence_method = "ping"
+        self.fence_method = self.era.harmless
         #: What came on stdout that is no message, of all starts: the first of it, and how many in all.
         self.faults: list[Fault] = []
         self.fault_count = 0
         #: The most that one start wrote on stderr.
         self.stderr_bytes = 0
         self._subject: Subject | None = None
+        self._next_id = 0
 
     def find(self, id: str, found: str) -> None:
         """Tell what is wrong; the first word on each check counts."""
-        self.findings.setdefault(id, Finding(CHECKS[id], found))
+        self.findings.setdefault(id, Finding(STDIO_CHECKS[id], found))
+
+    def speak(self, era: Era) -> None:
+        """From now on speak to it in this way."""
+        self.era, self.fence_method = era, era.harmless
+
+    def new_id(self) -> bytes:
+        """Return an id that was not used before."""
+        self._next_id += 1
+        return b'"anywire-%d"' % self._next_id
 
     # Servers.
 
@@ -104,12 +112,14 @@ class Examination:
             self.find("not-again", str(error))
             raise Unfit from error
         id = subject.new_id()
-        subject.send(initialize(id))
+        opening = self.era.opening(id)
+        subject.send(opening)
         if not isinstance(await subject.answer(id, self.patience.start_seconds), Response):
-            how = subject.exit() if subject.gone else "initialize was not answered as it was before"
+            how = subject.exit() if subject.gone else f"{opening.method} was not answered as it was before"
             self.find("not-again", how)
             raise Unfit
-        subject.send(INITIALIZED)
+        if not self.era.stateless:
+            subject.send(INITIALIZED)
         subject.fit = True
         return subject
 
@@ -121,7 +131,7 @@ class Examination:
         Raises `Broken` when the server exits instead, which is a finding.
         """
         id = subject.new_id()
-        subject.send(Request(id, method, params))
+        subject.send(self.era.request(id, method, params))
         reply = await subject.answer(id, self.patience.answer_seconds)
         self.check_alive(subject, f"the request {method!r}")
         return reply
@@ -137,10 +147,21 @@ class Examination:
         self.slowest = max(self.slowest, (asyncio.get_running_loop().time() - began, method))
         return reply
 
+    async def talk(self, request: Request, revision: str = LATEST_STATELESS_REVISION) -> Reply | None:
+        """Send a request of the stateless era, with all that it says of itself; None: it has no answer.
+
+        Raises `Unfit` and `Broken`.
+        """
+        subject = await self.conversation()
+        subject.send(request)
+        reply = await subject.answer(request.id, self.restart_seconds)
+        self.check_alive(subject, f"the request {request.method!r} in version {revision}")
+        return reply
+
     async def fence(self, subject: Subject) -> bool:
         """Ask something harmless; when it is answered, so should be everything that was asked before."""
         id = subject.new_id()
-        subject.send(Request(id, self.fence_method))
+        subject.send(self.era.request(id, self.fence_method))
         return await subject.answer(id, self.patience.answer_seconds) is not None
 
     async def ask_before_fence(self, subject: Subject, request: Request) -> Reply | None:
@@ -161,20 +182,3 @@ class Examination:
         if subject.gone:
             self.find("exits-later", f"after {after}: {subject.exit()}")
             raise Broken
-
-
-INITIALIZED = Notification("notifications/initialized")
-
-
-def initialize(id: bytes, version: str = MCP_LATEST_PROTOCOL_VERSION) -> Request:
-    """Return the request with which a client opens."""
-    client = ClientConversation(Implementation("anywire doctor", __version__))
-    return Request(id, "initialize", client.initialize_params(version))
-
-
-def shown(data: bytes | bytearray, most: int = 120) -> str:
-    """Show bytes to a person: text where they are text, and not all of many."""
-    text, cut = bytes(data[:most]).decode("utf-8", "backslashreplace"), len(data) > most
-    while len(repr(text)) > most + 2:  # what cannot be printed takes more room
-        text, cut = text[: len(text) * 3 // 4], True
-    return repr(text) + (" …" if cut else "")

@@ -7,21 +7,24 @@ lines again: some only start slowly.  One that answers when its input ends had i
 from __future__ import annotations
 
 import asyncio
+import re
 from enum import Enum, auto
 
-import msgspec
-
-from anywire.doctor.examination import INITIALIZED, Examination, Unfit, initialize, shown
-from anywire.doctor.listing import Asked
-from anywire.doctor.subject import Reply, Subject
+from anywire.doctor.asked import Unfit
+from anywire.doctor.era import INITIALIZED, Era, initialize
+from anywire.doctor.opening import judge_initialize, judge_slowness, tell_newest_refused, told
+from anywire.doctor.reply import Reply
+from anywire.doctor.shown import shown
+from anywire.doctor.stateless import recognise
+from anywire.doctor.stdio.examination import Examination
+from anywire.doctor.stdio.subject import Subject
 from anywire.errors import SpawnFailed
-from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS
+from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.wire.codec import decode
 from anywire.wire.framing import Framing
-from anywire.wire.message import ErrorResponse, Response
-from anywire.wire.value import decode_value, encode_value
+from anywire.wire.message import ErrorResponse, Request, Response
 
-__all__ = ("first_contact", "judge_initialize")
+__all__ = ("first_contact",)
 
 _ALWAYS = (
     "not-started",
@@ -29,21 +32,28 @@ _ALWAYS = (
     "echo",
     "buffered",
     "several-lines",
+    "not-utf-8",
+    "serves-http",
     "stderr-only",
     "no-answer",
     "silent",
     "header-framing",
     "slow-start",
     "very-slow-start",
+    "bom-written",
+    "stateless-only",
+    "newest-refused",
     "initialize-refused",
     "initialize-result",
     "initialize-revision",
 )
 
 
-class _Who(msgspec.Struct):
-    name: str
-    version: str
+_BOM = b"\xef\xbb\xbf"
+# The beginning of a message in UTF-16, whichever byte is first.
+_UTF_16 = b'{\0"\0'
+# How servers tell where they serve HTTP.
+_ADDRESS = re.compile(r"^.*\bhttps?://(?:0\.0\.0\.0|127\.0\.0\.1|localhost|\[?::1?\]?)[:/].*$", re.MULTILINE)
 
 
 class _Heard(Enum):
@@ -106,14 +116,14 @@ async def first_contact(exam: Examination) -> tuple[str, ...]:
         raise Unfit from error
     if found.heard is _Heard.ANSWER:
         _judge_start(exam, found)
-        _judge_answer(exam, found)
-        found.subject.send(INITIALIZED)
-        found.subject.fit = True
+        await _judge_answer(exam, found)
         return _ALWAYS
     if found.heard is _Heard.ECHO:
         exam.find("echo", f"it wrote {shown(found.subject.output)}")
     elif found.heard is _Heard.EXIT:
-        exam.find("exits-early", found.subject.exit())
+        output = found.subject.output
+        wrote = f"; on stdout it had written {shown(output)}" if output else ""
+        exam.find("exits-early", found.subject.exit() + wrote)
     else:
         await _explain_silence(exam, found)
     raise Unfit
@@ -145,57 +155,58 @@ async def _try(exam: Examination, framing: Framing, seconds: float, *, patient: 
 
 
 def _judge_start(exam: Examination, found: _Try) -> None:
-    subject, patience = found.subject, exam.patience
+    subject = found.subject
     elapsed = asyncio.get_running_loop().time() - subject.started_at
-    exam.first_answer_seconds = elapsed
     if exam.framing is None and Framing.HEADERS in (subject.writing, subject.reading):
         reads = "reads and writes" if subject.writing is Framing.HEADERS else "writes"
         exam.find("header-framing", f"it {reads} Content-Length headers: {shown(subject.output, 60)}")
     exam.framing = subject.writing
-    if elapsed > patience.very_slow_seconds:
-        exam.find("very-slow-start", f"its first answer came after {elapsed:.1f} s")
-    elif elapsed > patience.slow_seconds:
-        exam.find("slow-start", f"its first answer came after {elapsed:.1f} s")
+    if subject.output.startswith(_BOM):
+        exam.find("bom-written", f"it wrote {shown(subject.output, 60)}")
+    judge_slowness(exam, elapsed)
 
 
-def _judge_answer(exam: Examination, found: _Try) -> None:
-    reply = found.subject.reply(found.id)
+async def _judge_answer(exam: Examination, found: _Try) -> None:
+    """Judge the answer to initialize, and look for another way in where it is a refusal.  Raises `Unfit`."""
+    subject, reply = found.subject, found.subject.reply(found.id)
     assert reply is not None
-    judge_initialize(exam, reply)
-
-
-def judge_initialize(exam: Asked, reply: Reply) -> None:
-    """Judge the answer to initialize, and keep what the server says of itself.  Raises `Unfit`."""
     if isinstance(reply, ErrorResponse):
-        detail = reply.detail()
-        exam.find("initialize-refused", f"it answered with the error {detail.code}: {detail.message}")
-        raise Unfit
-    try:
-        result = decode_value(reply.result, dict[str, object])
-    except msgspec.MsgspecError:
-        result = {}
-    exam.server = result
-    missing = _missing(result)
-    if missing:
-        exam.find("initialize-result", f"it lacks {', '.join(missing)}: {shown(reply.result)}")
-    revision = result.get("protocolVersion")
-    if isinstance(revision, str) and revision not in MCP_PROTOCOL_VERSIONS:
-        asked, known = MCP_LATEST_PROTOCOL_VERSION, ", ".join(MCP_PROTOCOL_VERSIONS)
-        exam.find("initialize-revision", f"asked for {asked} it answered {revision!r}; there are {known}")
+        if await _speaks_without_handshake(exam, subject, reply):
+            return
+        older = await _shake_hands_as_older(exam, reply)
+        if older is not None:
+            subject, reply = older
+    judge_initialize(exam, reply)
+    subject.send(INITIALIZED)
+    subject.fit = True
 
 
-def _missing(result: dict[str, object]) -> list[str]:
-    """Return the members that the result of initialize must have and has not."""
-    missing: list[str] = []
-    if not isinstance(result.get("protocolVersion"), str):
-        missing.append("protocolVersion")
-    if not isinstance(result.get("capabilities"), dict):
-        missing.append("capabilities")
-    try:
-        decode_value(encode_value(result.get("serverInfo")), _Who)
-    except msgspec.MsgspecError:
-        missing.append("serverInfo with name and version")
-    return missing
+async def _speaks_without_handshake(exam: Examination, subject: Subject, refusal: ErrorResponse) -> bool:
+    async def ask(request: Request) -> Reply | None:
+        subject.send(request)
+        return await subject.answer(request.id, exam.restart_seconds)
+
+    era = await recognise(exam, ask)
+    if era is None:
+        return False
+    exam.speak(era)
+    exam.find("stateless-only", f"initialize was answered with {told(refusal)}")
+    subject.fit = not subject.gone
+    return True
+
+
+async def _shake_hands_as_older(exam: Examination, refusal: ErrorResponse) -> tuple[Subject, Reply] | None:
+    """Ask for each older revision, each time of a new server; None: it agrees to none."""
+    for revision in MCP_PROTOCOL_VERSIONS[1:]:
+        subject = await exam.start()
+        id = subject.new_id()
+        subject.send(initialize(id, revision))
+        reply = await subject.answer(id, exam.restart_seconds)
+        if isinstance(reply, Response):
+            tell_newest_refused(exam, told(refusal), revision)
+            exam.speak(Era(revision))
+            return subject, reply
+    return None
 
 
 async def _explain_silence(exam: Examination, found: _Try) -> None:
@@ -208,6 +219,10 @@ async def _explain_silence(exam: Examination, found: _Try) -> None:
         exam.find("buffered", f"its answer came only when its input ended: {shown(subject.output)}")
     elif _is_one_message(subject.output):
         exam.find("several-lines", f"put together, its output is a message: {shown(subject.output)}")
+    elif _UTF_16 in subject.output:
+        exam.find("not-utf-8", f"it wrote {shown(subject.output, 60)}")
+    elif address := _ADDRESS.search(f"{subject.last_words}\n{subject.output.decode('utf-8', 'replace')}"):
+        exam.find("serves-http", f"no answer within {seconds:g} s, but it wrote: {address.group().strip()}")
     elif subject.output:
         exam.find("no-answer", f"after {seconds:g} s it had written {shown(subject.output)}")
     elif subject.last_words:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from anywire.doctor.examination import Examination, Unfit, shown
-from anywire.doctor.subject import Reply, Subject
-from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification, Request
+from anywire.doctor.asked import Unfit
+from anywire.doctor.era import PADDED
+from anywire.doctor.reply import Reply, has_id
+from anywire.doctor.shown import shown
+from anywire.doctor.stdio.examination import Examination
+from anywire.doctor.stdio.subject import Subject
+from anywire.doctor.unknown import judge_unknown
+from anywire.wire.message import ErrorResponse, Notification
 
-__all__ = ("again", "at_once", "ids", "notifications", "ping", "unknown_method")
+__all__ = ("again", "at_once", "ids", "long_message", "notifications", "ping", "unknown_method")
 
 #: Ids as clients use them: text that looks like a number, nothing, less than that, and the largest
 #: integer that is exact in every language.
@@ -63,24 +68,11 @@ async def notifications(exam: Examination) -> tuple[str, ...]:
 async def unknown_method(exam: Examination) -> tuple[str, ...]:
     """Does it refuse a method that does not exist, with the code for that?"""
     subject = await exam.conversation()
-    request = Request(subject.new_id(), "anywire/unknown")
+    request = exam.era.request(subject.new_id(), "anywire/unknown")
     reply = await exam.ask_before_fence(subject, request)
     exam.check_alive(subject, "a method that it does not know")
-    wrong = _not_refused(reply)
-    if wrong:
-        exam.find("unknown-method", f"asked for the method 'anywire/unknown' {wrong}")
-    return ("unknown-method",)
-
-
-def _not_refused(reply: Reply | None) -> str:
-    if reply is None:
-        return "it did not answer"
-    if not isinstance(reply, ErrorResponse):
-        return f"it answered with a result: {shown(reply.result)}"
-    detail = reply.detail()
-    if detail.code != JsonRpcErrorCode.MethodNotFound:
-        return f"it answered with the error {detail.code}: {detail.message}"
-    return ""
+    judge_unknown(exam, reply)
+    return ("unknown-method", "unknown-method-code")
 
 
 async def ids(exam: Examination) -> tuple[str, ...]:
@@ -98,10 +90,12 @@ async def ids(exam: Examination) -> tuple[str, ...]:
 async def _wrong_id(exam: Examination, id: bytes) -> str:
     subject = await exam.conversation()
     known = len(subject.strays())
-    reply = await exam.ask_before_fence(subject, Request(id, exam.fence_method))
+    reply = await exam.ask_before_fence(subject, exam.era.request(id, exam.fence_method))
     exam.check_alive(subject, f"a request with the id {id.decode()}")
-    if reply is not None:
+    if reply is not None and has_id(reply, id):
         return ""
+    if reply is not None:
+        return f"the request with the id {id.decode()} was answered with {_id_of(reply)}"
     strays = subject.strays()[known:]
     what = f"was answered with {_id_of(strays[0])}" if strays else "had no answer"
     return f"the request with the id {id.decode()} {what}"
@@ -109,6 +103,21 @@ async def _wrong_id(exam: Examination, id: bytes) -> str:
 
 def _id_of(reply: Reply) -> str:
     return "no id" if reply.id is None else f"the id {reply.id.decode('utf-8', 'replace')}"
+
+
+async def long_message(exam: Examination) -> tuple[str, ...]:
+    """Does it take a request that is longer than usual?"""
+    subject = await exam.conversation()
+    request = exam.era.request(subject.new_id(), exam.fence_method, PADDED)
+    subject.send(request)
+    reply = await subject.answer(request.id, exam.patience.answer_seconds)
+    if reply is None or (isinstance(reply, ErrorResponse) and "ping" not in exam.findings):
+        wrong = subject.exit() if subject.gone else "no answer"
+        if reply is not None:
+            wrong = f"it answered with the error {reply.detail().code}: {reply.detail().message}"
+        exam.find("long-message", f"after {request.method} of {len(PADDED) // 1024} KiB: {wrong}")
+        subject.fit = False
+    return ("long-message",)
 
 
 async def at_once(exam: Examination) -> tuple[str, ...]:
@@ -129,7 +138,7 @@ async def _together(exam: Examination, subject: Subject, method: str) -> float:
     began = asyncio.get_running_loop().time()
     asked = [subject.new_id() for _ in range(_AT_ONCE)]
     for id in asked:
-        subject.send(Request(id, method))
+        subject.send(exam.era.request(id, method))
     for id in asked:
         await subject.answer(id, exam.patience.answer_seconds)
     exam.check_alive(subject, f"{_AT_ONCE} requests at once")

@@ -1,0 +1,3 @@
+"""A server over HTTP, examined."""
+
+__all__ = ()

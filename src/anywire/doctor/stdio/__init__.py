@@ -1,0 +1,3 @@
+"""A server on stdio, examined."""
+
+__all__ = ()
