@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anywire.cli.headers import add_header_options
+from anywire.cli.named_server import add_server_options
 from anywire.cli.options import add_child_options, add_json, add_timeout, add_verbose
 from anywire.cli.parser import Commands, Parser, nearest
 from anywire.cli.plain import members_of
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ("add_parser", "run")
 
-_USAGE = "anywire doctor [options] (URL | -- COMMAND [ARGUMENT ...])"
+_USAGE = "anywire doctor [options] (URL | --server NAME | -- COMMAND [ARGUMENT ...])"
 _DESCRIPTION = """\
 Start a server on stdio, several times if need be, or call one over HTTP, and find out what is wrong
 with it: how it starts, what it writes, how it answers, how it leaves. No tool is called.
@@ -63,6 +64,7 @@ def add_parser(commands: Commands) -> Parser:
         help="leave a finding out, by the id that the report gives it, such as --ignore slow-start; "
         "may be repeated",
     )
+    add_server_options(parser)
     add_json(parser, "the report in JSON")
     add_timeout(parser, "how long to wait for the server's first answer")
     add_child_options(parser)

@@ -50,6 +50,7 @@ _CLIENTS = ("list", "call", "read", "get", "complete", "listen", "ping")
 _EPILOG = """examples:
   anywire list -- npx -y some-server                   what a server offers
   anywire call shout text=hello -- python server.py    call a tool
+  anywire list --server notes                          one of a file of servers
   anywire read notes://today my_module:server          read a resource
   anywire doctor -- python server.py                   what is wrong with a server
   anywire bridge stdio+headers -- npx -y some-server   a Content-Length host, a newline server
@@ -100,6 +101,10 @@ def _run(words: list[str], options: argparse.Namespace) -> int:
     module = _module(name)
     read: argparse.Namespace = module.add_parser(_commands(_top())).read(words[1:])
     vars(options).update(vars(read))
+    if getattr(options, "named_server", None) is not None or getattr(options, "config", None) is not None:
+        from anywire.cli.named_server import take_server
+
+        take_server(options)
     return int(module.run(options))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from anywire.cli.failure import needs_authorization
 from anywire.cli.headers import add_header_options
+from anywire.cli.named_server import add_server_options
 from anywire.cli.options import add_child_options, add_era, add_json, add_timeout, add_verbose
 from anywire.cli.output import Output
 from anywire.cli.recording import add_record_options, recording
@@ -41,7 +42,7 @@ __all__ = (
 )
 
 #: How a target is written in a usage line.
-TARGET_WORDS = "(MODULE:SERVER | URL | -- COMMAND [ARGUMENT ...])"
+TARGET_WORDS = "(MODULE:SERVER | URL | --server NAME | -- COMMAND [ARGUMENT ...])"
 #: What a target is.
 TARGET_HELP = (
     "what to call: a Server of Python code, such as my_module:server or ./file.py:server, "
@@ -57,6 +58,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 def add_target_options(parser: argparse.ArgumentParser, waiting: str, document: str) -> None:
     """Add what every command takes that calls a target; `waiting` and `document` say what is its own."""
+    add_server_options(parser)
     add_json(parser, document)
     add_timeout(parser, waiting)
     add_child_options(parser)
@@ -77,7 +79,7 @@ def split_target(options: argparse.Namespace, usage: str) -> list[str]:
     argparse hands all words to the list.  Raises `ConfigError` where there is no target.
     """
     words: list[str] = options.arguments
-    if options.command is not None:
+    if options.command is not None or options.target is not None:
         return words
     if not words or ("=" in words[-1] and not is_url(words[-1])):
         raise ConfigError(f"the target comes last: {usage} {TARGET_WORDS}")
