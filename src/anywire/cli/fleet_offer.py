@@ -56,7 +56,9 @@ class FleetOffer:
         setup.log.hide(secrets)
         setup.taps.hide(secrets)
         if entry.start_seconds is not None:
-            limits = limits.replace(connect_seconds=entry.start_seconds)
+            limits = limits.replace(
+                connect_seconds=entry.start_seconds, member_start_seconds=entry.start_seconds
+            )
         return Upstream(
             setup.metered(setup.taps.maker(entry_target(setup, entry, limits), entry.name), entry.name),
             setup.log.reporter(entry.name),

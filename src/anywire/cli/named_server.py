@@ -53,6 +53,8 @@ def take_server(options: argparse.Namespace) -> None:
         raise ConfigError(f"{path} has no server {name!r}{nearest(name, known)}; it has: {', '.join(known)}")
     if getattr(options, "era", None) == "auto":  # the doctor looks at each
         options.era = entry.era
+    seconds = {"connect_seconds": entry.start_seconds, "request_seconds": entry.call_seconds}
+    options.limits_of_server = {name: value for name, value in seconds.items() if value is not None}
     if entry.url is not None:
         options.target = f"sse+{entry.url}" if entry.wire == "sse" else entry.url
         options.headers_of_server = dict(entry.headers)

@@ -244,11 +244,11 @@ def child_command(options: argparse.Namespace) -> Command:
 
 
 def limits_of(options: argparse.Namespace) -> Limits:
-    """Return the limits with the time that `--timeout` gives."""
+    """Return the limits with the times that a file of servers gives, or `--timeout`."""
     from anywire.wire.limits import DEFAULT_LIMITS
 
     if options.timeout is None:
-        return DEFAULT_LIMITS
+        return DEFAULT_LIMITS.replace(**getattr(options, "limits_of_server", {}))
     return DEFAULT_LIMITS.replace(
         connect_seconds=options.timeout,
         request_seconds=options.timeout,
