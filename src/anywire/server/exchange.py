@@ -20,6 +20,7 @@ from anywire.wire.limits import Limits
 from anywire.wire.message import Notification, Request
 
 if TYPE_CHECKING:
+    from anywire.server.context import Context
     from anywire.server.question import InputRequired
     from anywire.server.running import Running
     from anywire.server.service import Service
@@ -143,6 +144,12 @@ class Exchange:
         self.method = request.method
         #: The request's params, raw JSON, None where it has none.
         self.params = request.params
+
+    def context(self) -> Context:
+        """Return a handler's view of it."""
+        from anywire.server.context import Context
+
+        return Context(self)
 
     @property
     def state(self) -> dict[str, Any]:

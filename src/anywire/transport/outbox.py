@@ -19,6 +19,7 @@ class Outbox:
 
     def __init__(self, write: Callable[[bytes], None], limits: Limits) -> None:
         self._loop = asyncio.get_running_loop()
+        self._time = self._loop.time
         self._write = write
         self._gather_bytes = limits.gather_bytes
         self._gather_seconds = limits.gather_seconds
@@ -40,17 +41,17 @@ class Outbox:
 
     def put(self, frame: bytes, urgent: bool) -> None:
         """Take a frame; an urgent one is written at once."""
-        if not self._frames:
-            self._since = self._loop.time()
-        self._frames.append(frame)
+        frames = self._frames
+        frames.append(frame)
         self._size += len(frame)
         if urgent or self._size >= self._gather_bytes:
             self.flush()
-        elif not self._held:
-            if not self._scheduled:
+        elif len(frames) == 1:
+            self._since = self._time()
+            if not self._held and not self._scheduled:
                 self._scheduled = True
                 self._loop.call_soon(self._flush_scheduled)
-        elif len(self._frames) > 1 and self._loop.time() - self._since >= self._gather_seconds:
+        elif self._held and self._time() - self._since >= self._gather_seconds:
             self.flush()
 
     def flush(self) -> None:

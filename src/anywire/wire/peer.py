@@ -110,7 +110,7 @@ class Peer:
     """The state of one side of one connection.  See the module for the rules."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._limits = limits
+        self._most = limits.requests_in_flight
         self._next_id = 0
         self._outgoing: dict[bytes, _Pending] = {}
         self._incoming: set[bytes] = set()
@@ -194,15 +194,27 @@ class Peer:
     def receive(self, message: Message, now: float) -> Event:
         """Take one message of the peer and say what it means."""
         if type(message) is Request:
-            return self._receive_request(message)
+            return self.receive_request(message)
         if type(message) is Notification:
             if message.method == CANCELLED:
                 return self._receive_cancel(message)
             if message.method == PROGRESS:
                 return self._receive_progress(message, now)
             return message
-        assert isinstance(message, Response | ErrorResponse)
         return self._receive_reply(message)
+
+    def receive_request(self, request: Request) -> Request | Refused:
+        """Take a request of the peer: it comes back when it is to be handled."""
+        incoming, key = self._incoming, id_key(request.id)
+        if key in incoming:
+            id = request.id[:100].decode(errors="replace")
+            reason = f"Invalid Request: a request with the id {id} is in flight already"
+            return self._refuse(request, JsonRpcErrorCode.InvalidRequest, reason)
+        if len(incoming) >= self._most:
+            reason = f"more than {self._most} requests are unanswered; wait for some of them"
+            return self._refuse(request, JsonRpcErrorCode.InternalError, reason)
+        incoming.add(key)
+        return request
 
     def receive_fault(self, fault: Fault) -> Settled | None:
         """Settle the request whose reply could not be used; None when the fault is no such reply."""
@@ -221,24 +233,13 @@ class Peer:
 
         False: it was answered or cancelled before, and nothing may be sent for it.
         """
+        # An id that is a key is its own, so nearly none has to be made into one again.
+        key = id if id in self._incoming else id_key(id)
         try:
-            self._incoming.remove(id_key(id))
+            self._incoming.remove(key)
         except KeyError:
             return False
         return True
-
-    def _receive_request(self, request: Request) -> Event:
-        key = id_key(request.id)
-        if key in self._incoming:
-            id = request.id[:100].decode(errors="replace")
-            reason = f"Invalid Request: a request with the id {id} is in flight already"
-            return self._refuse(request, JsonRpcErrorCode.InvalidRequest, reason)
-        limit = self._limits.requests_in_flight
-        if len(self._incoming) >= limit:
-            reason = f"more than {limit} requests are unanswered; wait for some of them"
-            return self._refuse(request, JsonRpcErrorCode.InternalError, reason)
-        self._incoming.add(key)
-        return request
 
     def _refuse(self, request: Request, code: int, reason: str) -> Refused:
         return Refused(error_reply(request.id, code, reason))
@@ -273,7 +274,7 @@ class Peer:
         if pending is None:
             return Unmatched(message)
         del self._outgoing[pending.key]
-        if isinstance(message, Response):
+        if type(message) is Response:
             return Settled(pending.key, message.result, folded=folded)
         return Settled(pending.key, peer_error(message), folded=folded)
 
