@@ -72,7 +72,7 @@ class StreamTransport:
     def attach(self, writer: ByteWriter) -> None:
         """Take the writer; called once, from `start()`."""
         self._writer = writer
-        self._outbox = Outbox(self._write, self._limits)
+        self._outbox = Outbox(self._write, self._limits, self._framer.join)
 
     # In.
 
@@ -184,7 +184,7 @@ class StreamTransport:
         if self._closing:
             refuse_when_closed(True, self.name)
         assert self._outbox is not None, "post() before start()"
-        self._outbox.put(self._framer.frame(encode(message)), type(message) not in _REPLIES)
+        self._outbox.put(encode(message), type(message) not in _REPLIES)
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send, and wait until there is room for the next message."""

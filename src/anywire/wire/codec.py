@@ -43,9 +43,17 @@ from anywire.wire.message import (
     Response,
 )
 from anywire.wire.scan import Scan, depth_exceeds, scan_array, scan_object, syntax_error
-from anywire.wire.value import decode_value, encode_value
+from anywire.wire.value import decode_value, encode_value, value_reader
 
-__all__ = ("body", "decode", "decode_value", "encode", "encode_value", "fault_from_excerpt")
+__all__ = (
+    "body",
+    "decode",
+    "decode_value",
+    "encode",
+    "encode_value",
+    "fault_from_excerpt",
+    "value_reader",
+)
 
 _ENVELOPE_NAMES = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _QUOTED_NAMES = tuple(f'"{name}"'.encode() for name in sorted(_ENVELOPE_NAMES))

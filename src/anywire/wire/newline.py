@@ -93,6 +93,13 @@ class NewlineFramer:
             body = body.translate(None, b"\r\n")
         return body + b"\n"
 
+    def join(self, bodies: list[bytes]) -> bytes:
+        """Return the bodies as a line each; those that are lines already are looked at all at once."""
+        lines = b"\n".join((*bodies, b""))
+        if lines.count(b"\n") == len(bodies) and _CR not in lines:
+            return lines
+        return b"".join(map(self.frame, bodies))
+
     def _keep(self, data: bytes, out: list[Frame | Fault]) -> None:
         if self._oversized is None:
             self._pending += data
