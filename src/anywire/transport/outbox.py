@@ -35,6 +35,11 @@ class Outbox:
         self._held = False
         self._scheduled = False
 
+    @property
+    def gathered(self) -> int:
+        """How much has gathered and is not written yet."""
+        return len(self._parts)
+
     def hold(self) -> None:
         """A chunk is being handled: replies wait for its end."""
         self._held = True

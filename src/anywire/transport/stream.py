@@ -59,6 +59,7 @@ class StreamTransport:
         self._behind = False  # what was read waits to be handed on, and nothing more is read
         # How many messages are handed on before handlers get a turn, None: all of a chunk.  The
         # serving end takes turns, so that answers which nobody reads stop the requests behind them.
+        # Where all were answered in place there are more, until what has gathered is to be written.
         self._turn: int | None = None
         #: Called when too much waits to be written, and when there is room again.
         self.on_full: Callable[[], None] = ignore
@@ -139,8 +140,10 @@ class StreamTransport:
             if self._on_close_fired:
                 break  # a callback closed the wire
             if turn is not None and (index == turn or self._holds):
-                rest = frames[index:]
-                break
+                if self._holds or outbox.gathered < index:
+                    rest = frames[index:]
+                    break
+                turn += self._turn or 0  # all were answered in place: no handler waits for its turn
             if type(frame) is Fault:
                 call_back(self.callbacks.on_error, frame)
             else:
