@@ -266,21 +266,23 @@ class Peer:
         return ProgressReceived(pending.key, message.params)
 
     def _receive_reply(self, message: Response | ErrorResponse) -> Settled | Unmatched:
-        id = message.id
-        if id is None or id == NULL_ID:
-            pending, folded = self._sole(), False
-        else:
-            pending, folded = self._find(id)
+        id, folded = message.id, False
+        pending = None if id is None else self._outgoing.pop(id, None)  # as nearly always
         if pending is None:
-            return Unmatched(message)
-        del self._outgoing[pending.key]
+            if id is None or id == NULL_ID:
+                pending = self._sole()
+            else:
+                pending, folded = self._find(id)
+            if pending is None:
+                return Unmatched(message)
+            del self._outgoing[pending.key]
         if type(message) is Response:
             return Settled(pending.key, message.result, folded=folded)
         return Settled(pending.key, peer_error(message), folded=folded)
 
     def _find(self, id: bytes) -> tuple[_Pending | None, bool]:
         """Find our request of that id: exactly, or with the type folded (then True comes with it)."""
-        key = id if id in self._outgoing else id_key(id)
+        key = id_key(id)
         if (pending := self._outgoing.get(key)) is not None:
             return pending, False
         return self._outgoing.get(folded_key(key)), True

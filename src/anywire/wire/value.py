@@ -7,6 +7,7 @@ it, so the fast coder refuses both.  Real peers cut an emoji in half all the sam
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -85,7 +86,7 @@ def decode_value(raw: bytes | Raw, type: type[T], decoder: msgspec.json.Decoder[
     Raises `msgspec.ValidationError` for a wrong shape and `msgspec.DecodeError` for what is not JSON
     or nests too deeply for this type.
     """
-    return value_reader(msgspec.json.Decoder(type) if decoder is None else decoder)(raw)
+    return (_reader_of(type) if decoder is None else value_reader(decoder))(raw)
 
 
 def value_reader(decoder: msgspec.json.Decoder[T]) -> Callable[[bytes | Raw], T]:
@@ -99,6 +100,11 @@ def value_reader(decoder: msgspec.json.Decoder[T]) -> Callable[[bytes | Raw], T]
             return _read_mended(decode, bytes(raw), error)
 
     return read
+
+
+@lru_cache(maxsize=256)
+def _reader_of(type: type[T]) -> Callable[[bytes | Raw], T]:
+    return value_reader(msgspec.json.Decoder(type))
 
 
 def _read_mended(decode: Callable[[bytes], T], raw: bytes, error: Exception) -> T:
