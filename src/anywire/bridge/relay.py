@@ -161,9 +161,9 @@ class Relay:
     # From the client.
 
     def _from_client(self, message: Message | Batch) -> None:
-        if isinstance(message, Batch):
+        if type(message) is Batch:
             self._from_client_together(message)
-        elif not isinstance(message, Request) or self._owed.has_room_for((message,)):
+        elif type(message) is not Request or self._owed.has_room_for((message,)):
             noted = self._note(message)
             if noted is not None:
                 self._to_server(noted)
@@ -187,9 +187,9 @@ class Relay:
 
     def _note(self, message: Message) -> Message | None:
         """Note what has to be noted of it; return it as the server shall see it, None: not at all."""
-        if isinstance(message, Request):
+        if type(message) is Request:
             return self._ask(message)
-        if isinstance(message, Response | ErrorResponse):
+        if type(message) is Response or type(message) is ErrorResponse:
             return self._questions.answer(message)
         if message.method == INITIALIZED:
             self._remembered.initialized(message)
@@ -235,7 +235,7 @@ class Relay:
     # From the server.
 
     def _from_server(self, message: Message | Batch) -> None:
-        if not isinstance(message, Batch):
+        if type(message) is not Batch:
             self._to_client(message)
             return
         seen = [item if isinstance(item, Fault) else self._hear(item) for item in message.items]
@@ -247,20 +247,22 @@ class Relay:
                 self._owed.post(each)
 
     def _to_client(self, message: Message) -> None:
-        related = None if self._relating is None else self._relating.related
-        if related is None:
-            related = self._owed.stream_of(message)
+        related = None
+        if self._owed.has_streams:
+            related = None if self._relating is None else self._relating.related
+            if related is None:
+                related = self._owed.stream_of(message)
         heard = self._hear(message)
         if heard is not None:
             self._owed.post(heard, related)
 
     def _hear(self, message: Message) -> Message | None:
         """Note what has to be noted of it; return it as the client shall see it, None: not at all."""
-        if isinstance(message, Response | ErrorResponse):
+        if type(message) is Response or type(message) is ErrorResponse:
             return self._take_reply(message)
-        if isinstance(message, Request):
+        if type(message) is Request:
             asked = self._questions.ask(message)
-            if isinstance(asked, Request) or self._target is None:
+            if type(asked) is Request or self._target is None:
                 return asked
             self._forward(self._target, asked)
             return None
@@ -285,7 +287,7 @@ class Relay:
                 return reply if reply.id in (None, NULL_ID) else None  # a second answer, or nobody's
             reply, asked = with_id(reply, id), self._settle(id_key(id))
         self._served = True
-        if isinstance(asked, Request):
+        if type(asked) is Request:
             self._remembered.answered(asked, reply)
             if asked.method == "initialize" and isinstance(reply, ErrorResponse):
                 if self._ends_refused:
@@ -296,7 +298,7 @@ class Relay:
 
     def _settle(self, key: bytes) -> Request | bytes | None:
         asked = self._owed.settle(key)
-        if isinstance(asked, Request):
+        if type(asked) is Request:
             self._remembered.gone(key)
         return asked
 

@@ -142,12 +142,14 @@ class StdioClientTransport(StreamTransport):
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send without waiting for room."""
-        refuse_when_closed(self._closing, self.name)
+        if self._closing:
+            refuse_when_closed(True, self.name)
         if self._attempt.deaf:
             raise TransportBroken(_deaf(self.name))
-        self._first = self._first or message
+        if self._first is None:
+            self._first = message
         if not self._undecided:
-            if isinstance(message, Request):
+            if type(message) is Request:
                 self._ask(message)
             else:
                 super().post(message, related)
