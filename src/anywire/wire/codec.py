@@ -60,6 +60,8 @@ _QUOTED_NAMES = tuple(f'"{name}"'.encode() for name in sorted(_ENVELOPE_NAMES))
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
 _ID_START = b'"-0123456789'
+# The first byte of whatever is an id is smaller than this, that of any other value is greater.
+_BEYOND_IDS = b":"
 _TELLING_NAME = re.compile(rb'"(?:(result|error)|method|params)"[ \t\r\n]*+:')
 # What stands in a long message before the value that usually makes up most of a message.
 _BEFORE_VALUE = re.compile(
@@ -72,8 +74,8 @@ _LONG = 512
 # The length of the members that a message has around their values, when nothing is between them:
 # a frame of exactly that length has no white space, no unknown member and no member twice.
 _NOTIFICATION = len('{"jsonrpc":"2.0","method":""}')
+_WITH_PARAMS = len('{"jsonrpc":"2.0","method":"","params":}')
 _ID = len(',"id":')
-_PARAMS = len(',"params":')
 _RESPONSE = len('{"jsonrpc":"2.0","id":,"result":}')
 
 
@@ -99,20 +101,19 @@ def decode(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Message | Batch | F
             frame.decode()
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return _decode_carefully(frame, limits)
-    if len(frame) <= 2 * limits.depth or not depth_exceeds(frame, limits.depth):
+    size = len(frame)
+    if size <= 2 * limits.depth or not depth_exceeds(frame, limits.depth):
         message, bare_size = _from_envelope(envelope, frame)
-        if message is not None and (bare_size == len(frame) or not _may_repeat_a_name(frame, message)):
+        if message is not None and (bare_size == size or not _may_repeat_a_name(frame, message)):
             return message
     return _decode_carefully(frame, limits)
 
 
 def _from_envelope(envelope: _Envelope, frame: bytes) -> tuple[Message | None, int]:
     """Build the message of a well-formed envelope, with the size it has when written bare."""
-    id, method, params, result = envelope.id, envelope.method, envelope.params, envelope.result
-    if envelope.error is not UNSET:
-        return None, 0
+    id, method, result = envelope.id, envelope.method, envelope.result
     token = b"" if id is UNSET else _join((id,))
-    if token and token[0] not in _ID_START:
+    if token >= _BEYOND_IDS or envelope.error is not UNSET:
         return None, 0
     if method is UNSET:
         if result is UNSET or not token:
@@ -121,10 +122,9 @@ def _from_envelope(envelope: _Envelope, frame: bytes) -> tuple[Message | None, i
         return Response(token, raw, frame), _RESPONSE + len(token) + len(raw)
     if not method or result is not UNSET:
         return None, 0
-    raw, size = None, _NOTIFICATION + len(method)
-    if params is not UNSET:
-        raw = _join((params,))
-        size += _PARAMS + len(raw)
+    params = envelope.params
+    raw = None if params is UNSET else _join((params,))
+    size = len(method) + (_NOTIFICATION if raw is None else _WITH_PARAMS + len(raw))
     if not token:
         return Notification(method, raw, frame), size
     return Request(token, method, raw, frame), size + _ID + len(token)
