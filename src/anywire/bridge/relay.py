@@ -161,12 +161,13 @@ class Relay:
     # From the client.
 
     def _from_client(self, message: Message | Batch) -> None:
-        if type(message) is Batch:
+        if type(message) is Request:  # as nearly always
+            if self._owed.has_room_for((message,)) and self._ask(message) is not None:
+                self._to_server(message)
+        elif type(message) is Batch:
             self._from_client_together(message)
-        elif type(message) is not Request or self._owed.has_room_for((message,)):
-            noted = self._note(message)
-            if noted is not None:
-                self._to_server(noted)
+        elif (noted := self._note(message)) is not None:
+            self._to_server(noted)
 
     def _from_client_together(self, batch: Batch) -> None:
         """Pass a batch on as it is where nothing in it is ours to change."""
@@ -208,8 +209,9 @@ class Relay:
         return request
 
     def _to_server(self, message: Message | Batch) -> None:
-        if self._up is not None and not self._up.closed:
-            self._forward(self._up, message)
+        up = self._up
+        if up is not None and not up.closed:
+            self._forward(up, message)
         elif self._server_left.is_set():
             self._fail_all()
         elif self._target is not None and isinstance(message, Response | ErrorResponse):
@@ -247,14 +249,14 @@ class Relay:
                 self._owed.post(each)
 
     def _to_client(self, message: Message) -> None:
-        related = None
-        if self._owed.has_streams:
+        owed, related = self._owed, None
+        if owed.has_streams:
             related = None if self._relating is None else self._relating.related
             if related is None:
-                related = self._owed.stream_of(message)
+                related = owed.stream_of(message)
         heard = self._hear(message)
         if heard is not None:
-            self._owed.post(heard, related)
+            owed.post(heard, related)
 
     def _hear(self, message: Message) -> Message | None:
         """Note what has to be noted of it; return it as the client shall see it, None: not at all."""
@@ -297,6 +299,7 @@ class Relay:
         return reply
 
     def _settle(self, key: bytes) -> Request | bytes | None:
+        """A request is answered, or wanted no more; return what was asked, None where nothing was."""
         asked = self._owed.settle(key)
         if type(asked) is Request:
             self._remembered.gone(key)

@@ -64,9 +64,10 @@ class Owed:
 
     def ask(self, key: bytes, request: Request) -> None:
         """The client asks something; `key` is that of the id."""
-        if not self.unanswered.asked:
+        unanswered = self.unanswered
+        if not unanswered.asked:
             self.settled.clear()
-        self.unanswered.ask(key, request)
+        unanswered.ask(key, request)
         if self._belonging is not None:
             self._belonging.asked(request)
 
