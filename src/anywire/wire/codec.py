@@ -324,9 +324,11 @@ def encode(message: Message | Batch) -> bytes:
     if type(message) is Response:
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, message.result)
     if type(message) is Request or type(message) is Notification:
-        id = b'"id":%b,' % message.id if type(message) is Request else b""
-        params = b"" if message.params is None else b',"params":' + message.params
-        return b'{"jsonrpc":"2.0",%b"method":%b%b}' % (id, encode_value(message.method), params)
+        start = b'"id":%b,"method":' % message.id if type(message) is Request else b'"method":'
+        method = encode_value(message.method)
+        if message.params is None:
+            return b'{"jsonrpc":"2.0",%b%b}' % (start, method)
+        return b'{"jsonrpc":"2.0",%b%b,"params":%b}' % (start, method, message.params)
     if type(message) is ErrorResponse:
         id = b"" if message.id is None else b'"id":%b,' % message.id
         return b'{"jsonrpc":"2.0",%b"error":%b}' % (id, message.error)

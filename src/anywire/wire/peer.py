@@ -88,7 +88,7 @@ PROGRESS: Final = "notifications/progress"
 OPENING: Final = frozenset({"initialize", "server/discover"})
 
 
-class _Pending(msgspec.Struct):
+class _Pending(msgspec.Struct, gc=False):
     """One request of ours that is unanswered.  Times are absolute, None: no bound."""
 
     key: bytes
