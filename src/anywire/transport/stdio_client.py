@@ -163,7 +163,7 @@ class StdioClientTransport(StreamTransport):
     def _ask(self, request: Request) -> None:
         """Send a request: the first of a turn of the loop at once, those of other callers in one write."""
         assert self._outbox is not None, "post() before start()"
-        self._outbox.put(encode(request), urgent=not self._asked)
+        self._outbox.put(encode(request), not self._asked)
         if not self._asked:
             self._asked = True
             # While the child reads the first one: nobody waits for this.

@@ -201,7 +201,7 @@ class Peer:
             if message.method == PROGRESS:
                 return self._receive_progress(message, now)
             return message
-        return self._receive_reply(message)
+        return self.receive_reply(message)
 
     def receive_request(self, request: Request) -> Request | Refused:
         """Take a request of the peer: it comes back when it is to be handled."""
@@ -265,7 +265,8 @@ class Peer:
             pending.deadline = deadline if total is None else min(deadline, total)
         return ProgressReceived(pending.key, message.params)
 
-    def _receive_reply(self, message: Response | ErrorResponse) -> Settled | Unmatched:
+    def receive_reply(self, message: Response | ErrorResponse) -> Settled | Unmatched:
+        """Take a reply of the peer."""
         id, folded = message.id, False
         pending = None if id is None else self._outgoing.pop(id, None)  # as nearly always
         if pending is None:
@@ -276,9 +277,8 @@ class Peer:
             if pending is None:
                 return Unmatched(message)
             del self._outgoing[pending.key]
-        if type(message) is Response:
-            return Settled(pending.key, message.result, folded=folded)
-        return Settled(pending.key, peer_error(message), folded=folded)
+        outcome = message.result if type(message) is Response else peer_error(message)
+        return Settled(pending.key, outcome, None, folded)
 
     def _find(self, id: bytes) -> tuple[_Pending | None, bool]:
         """Find our request of that id: exactly, or with the type folded (then True comes with it)."""
