@@ -161,12 +161,13 @@ class Relay:
     # From the client.
 
     def _from_client(self, message: Message | Batch) -> None:
-        if isinstance(message, Batch):
+        if type(message) is Request:  # as nearly always
+            if self._owed.has_room_for((message,)) and self._ask(message) is not None:
+                self._to_server(message)
+        elif type(message) is Batch:
             self._from_client_together(message)
-        elif not isinstance(message, Request) or self._owed.has_room_for((message,)):
-            noted = self._note(message)
-            if noted is not None:
-                self._to_server(noted)
+        elif (noted := self._note(message)) is not None:
+            self._to_server(noted)
 
     def _from_client_together(self, batch: Batch) -> None:
         """Pass a batch on as it is where nothing in it is ours to change."""
@@ -187,9 +188,9 @@ class Relay:
 
     def _note(self, message: Message) -> Message | None:
         """Note what has to be noted of it; return it as the server shall see it, None: not at all."""
-        if isinstance(message, Request):
+        if type(message) is Request:
             return self._ask(message)
-        if isinstance(message, Response | ErrorResponse):
+        if type(message) is Response or type(message) is ErrorResponse:
             return self._questions.answer(message)
         if message.method == INITIALIZED:
             self._remembered.initialized(message)
@@ -208,8 +209,9 @@ class Relay:
         return request
 
     def _to_server(self, message: Message | Batch) -> None:
-        if self._up is not None and not self._up.closed:
-            self._forward(self._up, message)
+        up = self._up
+        if up is not None and not up.closed:
+            self._forward(up, message)
         elif self._server_left.is_set():
             self._fail_all()
         elif self._target is not None and isinstance(message, Response | ErrorResponse):
@@ -235,7 +237,7 @@ class Relay:
     # From the server.
 
     def _from_server(self, message: Message | Batch) -> None:
-        if not isinstance(message, Batch):
+        if type(message) is not Batch:
             self._to_client(message)
             return
         seen = [item if isinstance(item, Fault) else self._hear(item) for item in message.items]
@@ -247,20 +249,22 @@ class Relay:
                 self._owed.post(each)
 
     def _to_client(self, message: Message) -> None:
-        related = None if self._relating is None else self._relating.related
-        if related is None:
-            related = self._owed.stream_of(message)
+        owed, related = self._owed, None
+        if owed.has_streams:
+            related = None if self._relating is None else self._relating.related
+            if related is None:
+                related = owed.stream_of(message)
         heard = self._hear(message)
         if heard is not None:
-            self._owed.post(heard, related)
+            owed.post(heard, related)
 
     def _hear(self, message: Message) -> Message | None:
         """Note what has to be noted of it; return it as the client shall see it, None: not at all."""
-        if isinstance(message, Response | ErrorResponse):
+        if type(message) is Response or type(message) is ErrorResponse:
             return self._take_reply(message)
-        if isinstance(message, Request):
+        if type(message) is Request:
             asked = self._questions.ask(message)
-            if isinstance(asked, Request) or self._target is None:
+            if type(asked) is Request or self._target is None:
                 return asked
             self._forward(self._target, asked)
             return None
@@ -285,7 +289,7 @@ class Relay:
                 return reply if reply.id in (None, NULL_ID) else None  # a second answer, or nobody's
             reply, asked = with_id(reply, id), self._settle(id_key(id))
         self._served = True
-        if isinstance(asked, Request):
+        if type(asked) is Request:
             self._remembered.answered(asked, reply)
             if asked.method == "initialize" and isinstance(reply, ErrorResponse):
                 if self._ends_refused:
@@ -295,8 +299,9 @@ class Relay:
         return reply
 
     def _settle(self, key: bytes) -> Request | bytes | None:
+        """A request is answered, or wanted no more; return what was asked, None where nothing was."""
         asked = self._owed.settle(key)
-        if isinstance(asked, Request):
+        if type(asked) is Request:
             self._remembered.gone(key)
         return asked
 

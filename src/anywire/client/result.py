@@ -19,9 +19,12 @@ from anywire.protocol.types.resources import (
     read_resource_contents,
 )
 from anywire.protocol.types.tools import ToolResultMessage
-from anywire.wire.codec import decode_value
+from anywire.wire.codec import decode_value, value_reader
 
 __all__ = ("PromptResult", "ResourceResult", "ToolResult")
+
+_read_tool_result = value_reader(msgspec.json.Decoder(ToolResultMessage))
+_read_object = value_reader(msgspec.json.Decoder(dict[str, Any]))
 
 
 class ToolResult(msgspec.Struct, frozen=True):
@@ -36,7 +39,7 @@ class ToolResult(msgspec.Struct, frozen=True):
     @classmethod
     def from_raw(cls, raw: bytes) -> ToolResult:
         """Read a raw result.  Raises `msgspec.MsgspecError` for one that is not as specified."""
-        return cls(raw, decode_value(raw, ToolResultMessage))
+        return cls(raw, _read_tool_result(raw))
 
     @property
     def is_error(self) -> bool:
@@ -46,14 +49,13 @@ class ToolResult(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The text of all text blocks, one per line."""
-        texts = (block.get("text") for block in self.content if block.get("type") == "text")
-        return "\n".join(text for text in texts if isinstance(text, str))
+        texts = [block.get("text") for block in self.content if block.get("type") == "text"]
+        return "\n".join([text for text in texts if isinstance(text, str)])
 
     @property
     def content(self) -> list[dict[str, Any]]:
         """The blocks as plain JSON data, unknown kinds included; what is no object is no block."""
-        blocks = map(_plain, self.message.content)
-        return [block for block in blocks if block is not None]
+        return [block for raw in self.message.content if (block := _plain(raw)) is not None]
 
     @property
     def blocks(self) -> list[AnyContent]:
@@ -121,7 +123,7 @@ class PromptResult(msgspec.Struct, frozen=True):
 
 def _plain(block: msgspec.Raw) -> dict[str, Any] | None:
     try:
-        return decode_value(block, dict[str, Any])
+        return _read_object(block)
     except msgspec.MsgspecError:
         return None
 

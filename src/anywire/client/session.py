@@ -258,7 +258,11 @@ class ClientSession:
     def _on_message(self, message: Message | Batch) -> None:
         assert self._loop is not None
         if type(message) is Response:  # as nearly always
-            self._handle(self._peer.receive(message, self._loop.time()))
+            event = self._peer.receive_reply(message)
+            if type(event) is Settled:
+                self._caller.settle(event)
+            else:
+                self._handle(event)
             return
         for item in message.items if isinstance(message, Batch) else (message,):
             if isinstance(item, Fault):

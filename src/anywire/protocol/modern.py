@@ -61,6 +61,7 @@ _VERSION_KEY: Final = PROTOCOL_VERSION_KEY.encode()
 # As PHP writes it.
 #: What a key that names a revision ends with, however its slash is written.
 _SIGN: Final = b"/protocolVersion"
+_SLASH: Final = _SIGN[0]
 # Codes of the handshake era that this one must not emit, and what stands in their place.
 _CODES: Final = {
     int(McpErrorCode.ResourceNotFound): int(JsonRpcErrorCode.InvalidParams),
@@ -92,7 +93,7 @@ class _Meta(msgspec.Struct):
 
 def claims_stateless(params: bytes | None) -> bool:
     """Say whether a request belongs to this era: its `_meta` names a revision, whichever."""
-    if params is None or _SIGN not in params:
+    if params is None or _SLASH not in params or params.find(_SIGN) < 0:  # each quicker than a string `in`
         return False
     return get_member(get_member(params, "_meta") or b"", PROTOCOL_VERSION_KEY) is not None
 

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from anywire.errors import LimitExceeded
-from anywire.server.context import Context
 from anywire.server.exchange import Exchange
 from anywire.server.handler import How, Served
 from anywire.server.question import InputRequired
@@ -19,14 +18,18 @@ __all__ = ("run_handler",)
 
 _log = logging.getLogger("anywire.server")
 
+# Before Python 3.12 a member is found anew in its enumeration each time.
+_INLINE, _TASK = How.INLINE, How.TASK
+
 
 def run_handler(exchange: Exchange, served: Served, arguments: Any) -> None:
     """Run a handler and answer its request, at once where that can be."""
-    if served.handler.how is not How.INLINE:
+    handler = served.handler
+    if handler.how is not _INLINE:
         exchange.session.running.start(exchange, _run(exchange, served, arguments))
         return
     try:
-        output = served.handler.call(arguments, lambda: Context(exchange))
+        output = handler.call(arguments, exchange.context)
         if type(output) is InputRequired:
             exchange.session.running.start(exchange, _run(exchange, served, arguments, output))
         else:
@@ -42,8 +45,8 @@ async def _run(
     handler = served.handler
     try:
         while required is None or await _answered(exchange, required):
-            if handler.how is How.TASK:
-                output = await handler.call(arguments, lambda: Context(exchange))
+            if handler.how is _TASK:
+                output = await handler.call(arguments, exchange.context)
             else:
                 output = await _in_thread(exchange, served, arguments)
             if type(output) is not InputRequired:
@@ -63,8 +66,8 @@ async def _answered(exchange: Exchange, required: InputRequired) -> bool:
 
 
 async def _in_thread(exchange: Exchange, served: Served, arguments: Any) -> Any:
-    call = partial(served.handler.call, arguments, lambda: Context(exchange))
-    if served.handler.how is How.INLINE:
+    call = partial(served.handler.call, arguments, exchange.context)
+    if served.handler.how is _INLINE:
         return call()
     session = exchange.session
     return await session.loop.run_in_executor(session.service.threads, call)

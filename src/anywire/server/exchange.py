@@ -20,6 +20,7 @@ from anywire.wire.limits import Limits
 from anywire.wire.message import Notification, Request
 
 if TYPE_CHECKING:
+    from anywire.server.context import Context
     from anywire.server.question import InputRequired
     from anywire.server.running import Running
     from anywire.server.service import Service
@@ -108,15 +109,9 @@ class Exchange:
     """
 
     # What most requests never change, so that one that is answered at once costs little.
-    #: The client has withdrawn the request ...
-    cancelled: bool = False
-    #: ... and this is why.
+    #: Why the client has withdrawn the request.
     cancel_reason: str = ""
-    #: The answer has been sent.
-    done: bool = False
-    #: It stands in the table of what is being served.
-    listed: bool = False
-    #: ... under this key, made of its id.
+    #: It stands in the table of what is being served under this key, made of its id.
     key: bytes = b""
     #: How long a client may keep the result, where results say so.
     fresh_seconds: float = 0.0
@@ -143,6 +138,18 @@ class Exchange:
         self.method = request.method
         #: The request's params, raw JSON, None where it has none.
         self.params = request.params
+        #: The client has withdrawn the request.
+        self.cancelled = False
+        #: The answer has been sent.
+        self.done = False
+        #: It stands in the table of what is being served.
+        self.listed = False
+
+    def context(self) -> Context:
+        """Return a handler's view of it."""
+        from anywire.server.context import Context
+
+        return Context(self)
 
     @property
     def state(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from anywire.errors import ConfigError
 from anywire.server.context import Context
 from anywire.server.exchange import Terms
 from anywire.server.signature import Signature, read_signature
-from anywire.wire.codec import decode_value
+from anywire.wire.codec import value_reader
 
 __all__ = ("Handler", "How", "Served", "check_options", "make_handler")
 
@@ -64,6 +64,9 @@ class Handler(msgspec.Struct, frozen=True):
     signature: Signature
     how: How
     call: Callable[[Any, Callable[[], Context]], Any]
+    #: Decodes the arguments of a call: unknown ones are dropped, null counts as none.  Raises
+    #: `msgspec.MsgspecError` with a text that names the field.
+    read_arguments: Callable[[bytes | msgspec.Raw], Any]
 
     def describe(self, given: str | None) -> str | UnsetType:
         """Return the description of a listing: the one that was given, else the docstring's."""
@@ -72,16 +75,6 @@ class Handler(msgspec.Struct, frozen=True):
     def whole(self, arguments: object) -> Any:
         """Return what `call` takes, for a function that wants all arguments as one value."""
         return SimpleNamespace(**{self.signature.fields[0]: arguments})
-
-    def read_arguments(self, raw: bytes | msgspec.Raw) -> Any:
-        """Decode the arguments of a call.
-
-        Unknown ones are dropped, null counts as none.  Raises `msgspec.MsgspecError` with a text
-        that names the field.
-        """
-        if len(raw) == 4 and bytes(raw) == b"null":
-            raw = b"{}"
-        return decode_value(raw, object, self.signature.decoder)
 
 
 def make_handler(
@@ -111,7 +104,16 @@ def make_handler(
     if whole and len(signature.fields) != 1:
         raise ConfigError(f"{kind} {name}: with a schema of its own it takes one parameter, all arguments")
     how = How.TASK if is_async else How.INLINE if inline else How.THREAD
-    return Handler(name, signature, how, signature.caller(function))
+    return Handler(name, signature, how, signature.caller(function), _arguments_reader(signature))
+
+
+def _arguments_reader(signature: Signature) -> Callable[[bytes | msgspec.Raw], Any]:
+    read = value_reader(signature.decoder)
+
+    def read_arguments(raw: bytes | msgspec.Raw) -> Any:
+        return read(b"{}" if len(raw) == 4 and bytes(raw) == b"null" else raw)
+
+    return read_arguments
 
 
 def check_options(options: Mapping[str, Any], known: type) -> None:

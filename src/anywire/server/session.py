@@ -115,17 +115,21 @@ class ServerSession:
     # In.
 
     def _on_message(self, message: Message | Batch) -> None:
-        if type(message) is Batch:
+        if type(message) is Request:  # as nearly always
+            event = self._peer.receive_request(message)
+            if event is message:
+                self._serve(message)
+            else:
+                self._handle(event)
+        elif type(message) is Batch:
             self._receive_batch(message)
         else:
-            assert not isinstance(message, Batch)
             self._handle(self._peer.receive(message, self.loop.time()))
 
     def _handle(self, event: Event) -> None:
-        if type(event) is Request:
-            self._serve(event)
-            return
         match event:
+            case Request():
+                self._serve(event)
             case CancelReceived():
                 self.running.cancel(event.key, event.reason)
                 self._send_batch(self._batches.drop(event.key))
@@ -224,7 +228,10 @@ class ServerSession:
     def reply(self, id: bytes, result: bytes) -> None:
         """Answer a request with a raw result, unless it was answered or cancelled before."""
         if self._peer.respond(id):
-            self._send(Response(id, result))
+            if self._batches.active:
+                self._send(Response(id, result))
+            elif not self.transport.closed:  # straight to the wire: this is the hot path
+                self.transport.post(Response(id, result), id)
 
     def fail(self, id: bytes, code: int, message: str, data: object = None) -> None:
         """Answer a request with an error, unless it was answered or cancelled before."""
@@ -259,11 +266,11 @@ class ServerSession:
 
     def _send(self, reply: Response | ErrorResponse) -> None:
         """Send the one answer of a request, with those of its batch if it came in one."""
-        gathered = self._batches.add(reply) if self._batches.active else None
+        gathered = self._batches.add(reply)
         if gathered is not None:
             self._send_batch(gathered)
-        elif not self.transport.closed:  # not through `_post`: this is the hot path
-            self.transport.post(reply, related=reply.id)
+        else:
+            self._post(reply)
 
     def _post(self, reply: Response | ErrorResponse) -> None:
         if not self.transport.closed:

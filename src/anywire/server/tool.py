@@ -44,8 +44,8 @@ class RegisteredTool(msgspec.Struct, frozen=True):
     listing: Tool
     handler: Handler
     plan: OutputPlan
-    #: Checks the arguments against a schema of the author's own; None: the signature says it all.
-    validator: Validator | None = None
+    #: Decodes a call's arguments.  Raises `msgspec.MsgspecError` with a text that names the field.
+    read_arguments: Callable[[bytes | Raw], Any]
     #: The arguments that headers repeat over HTTP.
     mirrors: tuple[Mirror, ...] = ()
 
@@ -53,16 +53,6 @@ class RegisteredTool(msgspec.Struct, frozen=True):
     def label(self) -> str:
         """What it is called in errors."""
         return f"tool {self.listing.name!r}"
-
-    def read_arguments(self, raw: bytes | Raw) -> Any:
-        """Decode a call's arguments.  Raises `msgspec.MsgspecError` with a text that names the field."""
-        if self.validator is None:
-            return self.handler.read_arguments(raw)
-        plain = decode_value(raw, dict[str, Any]) if raw != b"null" else {}
-        fault = self.validator(plain)
-        if fault:
-            raise msgspec.ValidationError(fault)
-        return self.handler.whole(plain)
 
     def encode(self, output: Any, terms: Terms) -> bytes:
         """Write what the function returned as a raw result."""
@@ -92,9 +82,24 @@ def register_tool(function: Callable[..., Any], options: ToolOptions) -> Registe
         icons=options.get("icons") or UNSET,
         meta=options.get("meta") or UNSET,
     )
-    validator = None if own_schema is None else make_validator(own_schema)
+    read_arguments = handler.read_arguments
+    if own_schema is not None:
+        read_arguments = _checked_reader(handler, make_validator(own_schema))
     try:
         mirrors = read_mirrors(listing.input_schema)
     except MirrorFault as error:
         raise ConfigError(f"tool {handler.name}: {error}") from error
-    return RegisteredTool(listing, handler, plan, validator, tuple(mirrors))
+    return RegisteredTool(listing, handler, plan, read_arguments, tuple(mirrors))
+
+
+def _checked_reader(handler: Handler, fault_of: Validator) -> Callable[[bytes | Raw], Any]:
+    """Return what decodes arguments that a schema of the author's own describes."""
+
+    def read_arguments(raw: bytes | Raw) -> Any:
+        plain = decode_value(raw, dict[str, Any]) if raw != b"null" else {}
+        fault = fault_of(plain)
+        if fault:
+            raise msgspec.ValidationError(fault)
+        return handler.whole(plain)
+
+    return read_arguments

@@ -115,19 +115,19 @@ class Caller:
 
     def settle(self, settled: Settled) -> None:
         """A request has come to its end."""
-        outcome = settled.outcome
+        outcome, future = settled.outcome, self._waiting.get(settled.key)
+        if type(outcome) is bytes:
+            if future is not None and not future.done():
+                future.set_result(outcome)
+            return
+        assert isinstance(outcome, AnywireError)
         if isinstance(outcome, DeadlineExceeded) and isinstance(self._transport, Troubled):
             why = self._transport.trouble(settled.key)  # before the wire is told to forget the request
             outcome = DeadlineExceeded(f"{outcome}: {why}") if why else outcome
         if settled.send is not None:
             self.tell(settled.send)
-        future = self._waiting.get(settled.key)
-        if future is None or future.done():
-            return
-        if isinstance(outcome, AnywireError):
+        if future is not None and not future.done():
             future.set_exception(_own(outcome))
-        else:
-            future.set_result(outcome)
 
     def report(self, event: ProgressReceived) -> None:
         """The peer has made progress on a request."""

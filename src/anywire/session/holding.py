@@ -9,27 +9,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from types import MethodType
-from typing import Any, ParamSpec
-from weakref import WeakMethod
+from typing import Any, TypeVarTuple
+from weakref import ref
 
 from anywire.transport.contract import Transport, ignore
 
 __all__ = ("let_go", "weakly")
 
-P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
 
 _closing: set[asyncio.Task[None]] = set()
 
 
-def weakly(method: Callable[P, Any]) -> Callable[P, None]:
+def weakly(method: Callable[[*Ts], Any]) -> Callable[[*Ts], None]:
     """Return a function that calls a bound method as long as its object is held by somebody else."""
     assert isinstance(method, MethodType)
-    reference = WeakMethod(method)
+    reference, function = ref(method.__self__), method.__func__
 
-    def call(*args: P.args, **kwargs: P.kwargs) -> None:
-        target = reference()
-        if target is not None:
-            target(*args, **kwargs)
+    def call(*args: *Ts) -> None:
+        owner = reference()
+        if owner is not None:
+            function(owner, *args)
 
     return call
 

@@ -26,6 +26,7 @@ __all__ = (
     "ignore",
     "loop_here",
     "refuse_when_closed",
+    "report_failure",
 )
 
 
@@ -194,5 +195,10 @@ def call_back(callback: Callable[..., None], *arguments: object) -> None:
     try:
         callback(*arguments)
     except Exception as error:  # noqa: BLE001 a callback's fault must not stop the wire
-        context = {"message": f"the callback {callback!r} of a transport failed", "exception": error}
-        asyncio.get_running_loop().call_exception_handler(context)
+        report_failure(callback, error)
+
+
+def report_failure(callback: Callable[..., None], error: Exception) -> None:
+    """Tell the loop's exception handler what a callback raised."""
+    context = {"message": f"the callback {callback!r} of a transport failed", "exception": error}
+    asyncio.get_running_loop().call_exception_handler(context)

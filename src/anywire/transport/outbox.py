@@ -15,18 +15,30 @@ __all__ = ("Outbox",)
 
 
 class Outbox:
-    """Gathers encoded frames and hands them to `write` in order."""
+    """Gathers what is to be written, `join`s it and hands it to `write`, in order."""
 
-    def __init__(self, write: Callable[[bytes], None], limits: Limits) -> None:
+    def __init__(
+        self,
+        write: Callable[[bytes], None],
+        limits: Limits,
+        join: Callable[[list[bytes]], bytes] = b"".join,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._time = self._loop.time
         self._write = write
+        self._join = join
         self._gather_bytes = limits.gather_bytes
         self._gather_seconds = limits.gather_seconds
-        self._frames: list[bytes] = []
+        self._parts: list[bytes] = []
         self._size = 0
         self._since = 0.0
         self._held = False
         self._scheduled = False
+
+    @property
+    def gathered(self) -> int:
+        """How much has gathered and is not written yet."""
+        return len(self._parts)
 
     def hold(self) -> None:
         """A chunk is being handled: replies wait for its end."""
@@ -35,30 +47,30 @@ class Outbox:
     def release(self) -> None:
         """The chunk has been handled: write what has gathered."""
         self._held = False
-        if self._frames:
+        if self._parts:
             self.flush()
 
-    def put(self, frame: bytes, urgent: bool) -> None:
-        """Take a frame; an urgent one is written at once."""
-        if not self._frames:
-            self._since = self._loop.time()
-        self._frames.append(frame)
-        self._size += len(frame)
+    def put(self, part: bytes, urgent: bool) -> None:
+        """Take what is to be written; what is urgent is written at once."""
+        parts = self._parts
+        parts.append(part)
+        self._size += len(part)
         if urgent or self._size >= self._gather_bytes:
             self.flush()
-        elif not self._held:
-            if not self._scheduled:
+        elif len(parts) == 1:
+            self._since = self._time()
+            if not self._held and not self._scheduled:
                 self._scheduled = True
                 self._loop.call_soon(self._flush_scheduled)
-        elif len(self._frames) > 1 and self._loop.time() - self._since >= self._gather_seconds:
+        elif self._held and self._time() - self._since >= self._gather_seconds:
             self.flush()
 
     def flush(self) -> None:
         """Write everything that has gathered."""
-        frames, self._frames = self._frames, []
+        parts, self._parts = self._parts, []
         self._size = 0
-        if frames:
-            self._write(frames[0] if len(frames) == 1 else b"".join(frames))
+        if parts:
+            self._write(self._join(parts))
 
     def _flush_scheduled(self) -> None:
         self._scheduled = False

@@ -142,12 +142,14 @@ class StdioClientTransport(StreamTransport):
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send without waiting for room."""
-        refuse_when_closed(self._closing, self.name)
+        if self._closing:
+            refuse_when_closed(True, self.name)
         if self._attempt.deaf:
             raise TransportBroken(_deaf(self.name))
-        self._first = self._first or message
+        if self._first is None:
+            self._first = message
         if not self._undecided:
-            if isinstance(message, Request):
+            if type(message) is Request:
                 self._ask(message)
             else:
                 super().post(message, related)
@@ -161,7 +163,7 @@ class StdioClientTransport(StreamTransport):
     def _ask(self, request: Request) -> None:
         """Send a request: the first of a turn of the loop at once, those of other callers in one write."""
         assert self._outbox is not None, "post() before start()"
-        self._outbox.put(self._framer.frame(encode(request)), urgent=not self._asked)
+        self._outbox.put(encode(request), not self._asked)
         if not self._asked:
             self._asked = True
             # While the child reads the first one: nobody waits for this.
@@ -177,7 +179,7 @@ class StdioClientTransport(StreamTransport):
         """
         if self._attempt.writing is Framing.HEADERS and not isinstance(message, Batch):
             assert self._outbox is not None, "post() before start()"
-            self._outbox.put(self._framer.frame(encode(message) + b"\n"), True)
+            self._outbox.put(encode(message) + b"\n", True)
         else:
             super().post(message)
 
@@ -222,6 +224,7 @@ class StdioClientTransport(StreamTransport):
         self._said.clear()
         self._attempt.writing = reads
         if isinstance(self._framer, EvidenceFramer):
+            self.flush()  # what was said so far is framed as it was
             self._framer.write_in(reads)
         if len(_verdicts) >= _MAX_VERDICTS:
             del _verdicts[next(iter(_verdicts))]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
 from anywire.errors import AnywireError, TransportClosed
-from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed, report_failure
 from anywire.transport.outbox import Outbox
 from anywire.wire.codec import decode, encode
 from anywire.wire.framing import Framer
@@ -23,9 +23,7 @@ from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Response
 
 __all__ = ("ByteWriter", "StreamTransport")
 
-
-# Why reading is held while messages that were read wait to be handed on.
-_BEHIND = "messages wait to be handed on"
+_REPLIES: Final = frozenset({Response, ErrorResponse})
 
 
 class ByteWriter(Protocol):
@@ -64,8 +62,10 @@ class StreamTransport:
         self._holds: set[str] = set()
         self._backlog: list[bytes | Fault] = []
         self._number = 0  # of the line or message that was handed on last
+        self._behind = False  # what was read waits to be handed on, and nothing more is read
         # How many messages are handed on before handlers get a turn, None: all of a chunk.  The
         # serving end takes turns, so that answers which nobody reads stop the requests behind them.
+        # Where all were answered in place there are more, until what has gathered is to be written.
         self._turn: int | None = None
         #: Called when too much waits to be written, and when there is room again.
         self.on_full: Callable[[], None] = ignore
@@ -79,7 +79,7 @@ class StreamTransport:
     def attach(self, writer: ByteWriter) -> None:
         """Take the writer; called once, from `start()`."""
         self._writer = writer
-        self._outbox = Outbox(self._write, self._limits)
+        self._outbox = Outbox(self._write, self._limits, self._framer.join)
 
     # In.
 
@@ -102,7 +102,7 @@ class StreamTransport:
 
     def hold_reading(self, reason: str) -> None:
         """Stop reading, for one of several reasons that may hold at once."""
-        if not self._holds:
+        if not self._holds and not self._behind:
             self.pause_reading()
         self._holds.add(reason)
 
@@ -110,12 +110,12 @@ class StreamTransport:
         """That reason holds no longer: read on when it was the last."""
         if reason in self._holds:
             self._holds.remove(reason)
-            if self._closing:
+            if self._closing or self._holds:
                 return
-            if not self._holds:
-                self.resume_reading()
-            elif self._holds == {_BEHIND}:
+            if self._behind:
                 asyncio.get_running_loop().call_soon(self._catch_up)
+            else:
+                self.resume_reading()
 
     def pause_reading(self) -> None:
         """Stop reading; the subclass knows how."""
@@ -131,12 +131,14 @@ class StreamTransport:
             return
         self._backlog = self._hand_on(frames)
         if self._backlog:
-            self.hold_reading(_BEHIND)
+            if not self._holds:
+                self.pause_reading()
+            self._behind = True
             self._catch_up_soon()
 
     def _hand_on(self, frames: list[bytes | Fault]) -> list[bytes | Fault]:
         """Hand messages on; return those that have to wait for the next turn."""
-        outbox = self._outbox
+        outbox, turn = self._outbox, self._turn
         assert outbox is not None, "bytes came in before start()"
         rest: list[bytes | Fault] = []
         outbox.hold()
@@ -144,11 +146,13 @@ class StreamTransport:
         for number, frame in enumerate(frames, first):
             if self._on_close_fired:
                 break  # a callback closed the wire
-            if self._turn is not None and (number - first == self._turn or self._is_held()):
-                rest = frames[number - first :]
-                break
+            if turn is not None and (number - first == turn or self._holds):
+                if self._holds or outbox.gathered < number - first:
+                    rest = frames[number - first :]
+                    break
+                turn += self._turn or 0  # all were answered in place: no handler waits for its turn
             self._number = number
-            if isinstance(frame, Fault):
+            if type(frame) is Fault:
                 self._tell_fault(frame)
             else:
                 self.take_frame(frame)
@@ -158,31 +162,32 @@ class StreamTransport:
     def take_frame(self, frame: bytes) -> None:
         """Hand on what a frame holds: a message, for all wires but those that wrap theirs."""
         message = decode(frame, self._limits)
-        if isinstance(message, Fault):
-            self._tell_fault(message)
-        else:
-            call_back(self.callbacks.on_message, message)
+        try:  # as `call_back` does, without a call for each message
+            if type(message) is Fault:
+                self._tell_fault(message)
+            else:
+                self.callbacks.on_message(message)
+        except Exception as error:  # noqa: BLE001 a callback's fault must not stop the wire
+            report_failure(self.callbacks.on_message, error)
 
     def _tell_fault(self, fault: Fault) -> None:
         call_back(self.callbacks.on_error, replace(fault, number=self._number))
 
-    def _is_held(self) -> bool:
-        """Whether reading is held for a reason other than that messages wait to be handed on."""
-        return bool(self._holds) and self._holds != {_BEHIND}
-
     def _catch_up_soon(self) -> None:
-        if not self._is_held():
+        if not self._holds:
             asyncio.get_running_loop().call_soon(self._catch_up)
 
     def _catch_up(self) -> None:
         """Hand on what waited, a turn's worth at a time; then read on."""
-        if self._on_close_fired or not self._backlog or self._is_held():
+        if self._on_close_fired or not self._backlog or self._holds:
             return
         self._backlog = self._hand_on(self._backlog)
         if self._backlog:
             self._catch_up_soon()
             return
-        self.release_reading(_BEHIND)
+        self._behind = False
+        if not self._closing and not self._holds:
+            self.resume_reading()
         if self._ended and not self._on_close_fired:
             self.input_ended()
 
@@ -190,10 +195,10 @@ class StreamTransport:
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send without waiting for room."""
-        refuse_when_closed(self._closing, self.name)
+        if self._closing:
+            refuse_when_closed(True, self.name)
         assert self._outbox is not None, "post() before start()"
-        urgent = not isinstance(message, Response | ErrorResponse)
-        self._outbox.put(self._framer.frame(encode(message)), urgent)
+        self._outbox.put(encode(message), type(message) not in _REPLIES)
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send, and wait until there is room for the next message."""

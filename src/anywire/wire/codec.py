@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -42,15 +43,25 @@ from anywire.wire.message import (
     Response,
 )
 from anywire.wire.scan import Scan, depth_exceeds, scan_array, scan_object, syntax_error
-from anywire.wire.value import decode_value, encode_value
+from anywire.wire.value import decode_value, encode_value, value_reader
 
-__all__ = ("body", "decode", "decode_value", "encode", "encode_value", "fault_from_excerpt")
+__all__ = (
+    "body",
+    "decode",
+    "decode_value",
+    "encode",
+    "encode_value",
+    "fault_from_excerpt",
+    "value_reader",
+)
 
 _ENVELOPE_NAMES = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _QUOTED_NAMES = tuple(f'"{name}"'.encode() for name in sorted(_ENVELOPE_NAMES))
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
-_ID_START = frozenset(b'"-0123456789')
+_ID_START = b'"-0123456789'
+# The first byte of whatever is an id is smaller than this, that of any other value is greater.
+_BEYOND_IDS = b":"
 _TELLING_NAME = re.compile(rb'"(?:(result|error)|method|params)"[ \t\r\n]*+:')
 # What stands in a long message before the value that usually makes up most of a message.
 _BEFORE_VALUE = re.compile(
@@ -62,16 +73,14 @@ _LONG = 512
 
 # The length of the members that a message has around their values, when nothing is between them:
 # a frame of exactly that length has no white space, no unknown member and no member twice.
-_BARE = len('{"jsonrpc":"2.0"}')
+_NOTIFICATION = len('{"jsonrpc":"2.0","method":""}')
+_WITH_PARAMS = len('{"jsonrpc":"2.0","method":"","params":}')
 _ID = len(',"id":')
-_METHOD = len(',"method":""')
-_PARAMS = len(',"params":')
-_RESULT = len(',"result":')
-_ERROR = len(',"error":')
+_RESPONSE = len('{"jsonrpc":"2.0","id":,"result":}')
 
 
-class _Envelope(msgspec.Struct):
-    jsonrpc: str | UnsetType = UNSET
+class _Envelope(msgspec.Struct, gc=False):
+    jsonrpc: Literal["2.0"]
     id: Raw | UnsetType = UNSET
     method: str | UnsetType = UNSET
     params: Raw | UnsetType = UNSET
@@ -80,6 +89,8 @@ class _Envelope(msgspec.Struct):
 
 
 _decode_envelope = msgspec.json.Decoder(_Envelope).decode
+# Joining one is the shortest way from a `Raw` to its bytes.
+_join = b"".join
 
 
 def decode(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Message | Batch | Fault:
@@ -90,35 +101,33 @@ def decode(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Message | Batch | F
             frame.decode()
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return _decode_carefully(frame, limits)
-    if envelope.jsonrpc != "2.0" or (len(frame) > 2 * limits.depth and depth_exceeds(frame, limits.depth)):
-        return _decode_carefully(frame, limits)
-    message, bare_size = _from_envelope(envelope, frame)
-    if message is None or (bare_size != len(frame) and _may_repeat_a_name(frame, message)):
-        return _decode_carefully(frame, limits)
-    return message
+    size = len(frame)
+    if size <= 2 * limits.depth or not depth_exceeds(frame, limits.depth):
+        message, bare_size = _from_envelope(envelope, frame)
+        if message is not None and (bare_size == size or not _may_repeat_a_name(frame, message)):
+            return message
+    return _decode_carefully(frame, limits)
 
 
 def _from_envelope(envelope: _Envelope, frame: bytes) -> tuple[Message | None, int]:
     """Build the message of a well-formed envelope, with the size it has when written bare."""
     id, method, result = envelope.id, envelope.method, envelope.result
-    if method is not UNSET:
-        if not method or result is not UNSET or envelope.error is not UNSET:
-            return None, 0
-        params = None if envelope.params is UNSET else bytes(envelope.params)
-        size = _BARE + _METHOD + len(method) + (0 if params is None else _PARAMS + len(params))
-        if id is UNSET:
-            return Notification(method, params, frame), size
-        token = bytes(id)
-        if token[0] not in _ID_START:
-            return None, 0
-        return Request(token, method, params, frame), size + _ID + len(token)
-    if id is UNSET:
+    token = b"" if id is UNSET else _join((id,))
+    if token >= _BEYOND_IDS or envelope.error is not UNSET:
         return None, 0
-    token = bytes(id)
-    if result is UNSET or envelope.error is not UNSET or token[0] not in _ID_START:
+    if method is UNSET:
+        if result is UNSET or not token:
+            return None, 0
+        raw = _join((result,))
+        return Response(token, raw, frame), _RESPONSE + len(token) + len(raw)
+    if not method or result is not UNSET:
         return None, 0
-    raw = bytes(result)
-    return Response(token, raw, frame), _BARE + _ID + len(token) + _RESULT + len(raw)
+    params = envelope.params
+    raw = None if params is UNSET else _join((params,))
+    size = len(method) + (_NOTIFICATION if raw is None else _WITH_PARAMS + len(raw))
+    if not token:
+        return Notification(method, raw, frame), size
+    return Request(token, method, raw, frame), size + _ID + len(token)
 
 
 def _may_repeat_a_name(frame: bytes, message: Message) -> bool:
@@ -312,29 +321,18 @@ def encode(message: Message | Batch) -> bytes:
     """
     if message.frame:
         return message.frame
-    match message:
-        case Response():
-            return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, message.result)
-        case Request():
-            return b'{"jsonrpc":"2.0","id":%b,"method":%b%b}' % (
-                message.id,
-                encode_value(message.method),
-                _params(message.params),
-            )
-        case Notification():
-            return b'{"jsonrpc":"2.0","method":%b%b}' % (
-                encode_value(message.method),
-                _params(message.params),
-            )
-        case ErrorResponse():
-            id = b"" if message.id is None else b'"id":%b,' % message.id
-            return b'{"jsonrpc":"2.0",%b"error":%b}' % (id, message.error)
-        case Batch():
-            return b"[%b]" % b",".join(encode(item) for item in message.items if not isinstance(item, Fault))
-
-
-def _params(params: bytes | None) -> bytes:
-    return b"" if params is None else b',"params":' + params
+    if type(message) is Response:
+        return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (message.id, message.result)
+    if type(message) is Request or type(message) is Notification:
+        start = b'"id":%b,"method":' % message.id if type(message) is Request else b'"method":'
+        method = encode_value(message.method)
+        if message.params is None:
+            return b'{"jsonrpc":"2.0",%b%b}' % (start, method)
+        return b'{"jsonrpc":"2.0",%b%b,"params":%b}' % (start, method, message.params)
+    if type(message) is ErrorResponse:
+        id = b"" if message.id is None else b'"id":%b,' % message.id
+        return b'{"jsonrpc":"2.0",%b"error":%b}' % (id, message.error)
+    return b"[%b]" % b",".join(encode(item) for item in message.items if type(item) is not Fault)
 
 
 def body(message: Message | Mapping[str, object]) -> bytes:

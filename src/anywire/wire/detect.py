@@ -72,6 +72,10 @@ class DetectingFramer:
         """Return the bytes that carry this body."""
         return (self._framer or NewlineFramer(self._limits)).frame(body)
 
+    def join(self, bodies: list[bytes]) -> bytes:
+        """Return the bytes that carry these bodies."""
+        return (self._framer or NewlineFramer(self._limits)).join(bodies)
+
     def _settle(self, framing: Framing) -> Framer:
         self._framer = new_framer(framing, self._limits, self._offset)
         return self._framer

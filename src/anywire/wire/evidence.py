@@ -66,6 +66,10 @@ class EvidenceFramer:
         """Return the bytes that carry this body."""
         return self._writer.frame(body)
 
+    def join(self, bodies: list[bytes]) -> bytes:
+        """Return the bytes that carry these bodies."""
+        return self._writer.join(bodies)
+
     def write_in(self, framing: Framing) -> None:
         """Frame the bodies to come in another framing."""
         self._writer = new_framer(framing, self._limits)

@@ -44,6 +44,10 @@ class Framer(Protocol):
         """Return the bytes that carry this body (valid JSON, UTF-8) on the wire."""
         ...
 
+    def join(self, bodies: list[bytes]) -> bytes:
+        """Return the bytes that carry these bodies, one after the other: `frame` of each, together."""
+        ...
+
 
 class Oversized:
     """A message that is being skipped because it is too large; keeps its two ends.

@@ -53,22 +53,25 @@ class NewlineFramer:
         out: list[Frame | Fault] = []
         lines = _split(chunk)
         rest = lines.pop()
+        left = len(chunk) - len(rest)
         if lines and (self._pending or self._oversized is not None):
-            self._complete(lines[0], out)
-            del lines[0]
-        limit = self._limits.message_bytes
-        for line in lines:
-            # The usual line needs nothing done to it; one look at its two ends tells.
-            if line and line[0] == _BRACE_OPEN and line[-1] == _BRACE_CLOSE and len(line) <= limit:
-                out.append(line)
-                self._offset += len(line) + 1
-            elif len(line) <= limit:
-                self._unusual(line, out)
-            else:
-                self._complete(line, out)
+            left -= len(lines[0]) + 1
+            self._complete(lines.pop(0), out)
+        if left <= self._limits.message_bytes and _are_usual(lines):
+            out += lines
+            self._offset += left
+        else:
+            for line in lines:
+                self._take_line(line, out)
         if rest:
             self._keep(rest, out)
         return out
+
+    def _take_line(self, line: bytes, out: list[Frame | Fault]) -> None:
+        if len(line) <= self._limits.message_bytes:
+            self._unusual(line, out)
+        else:
+            self._complete(line, out)
 
     def end(self) -> list[Frame | Fault]:
         """The stream has ended: return the last line if it lacked its line feed."""
@@ -89,6 +92,13 @@ class NewlineFramer:
         if _LF in body or _CR in body:  # a byte is found several times as fast as a string of one
             body = body.translate(None, b"\r\n")
         return body + b"\n"
+
+    def join(self, bodies: list[bytes]) -> bytes:
+        """Return the bodies as a line each; those that are lines already are looked at all at once."""
+        lines = b"\n".join((*bodies, b""))
+        if lines.count(b"\n") == len(bodies) and _CR not in lines:
+            return lines
+        return b"".join(map(self.frame, bodies))
 
     def _keep(self, data: bytes, out: list[Frame | Fault]) -> None:
         if self._oversized is None:
@@ -126,6 +136,14 @@ class NewlineFramer:
             out.append(Fault(FaultKind.FRAMING_CHANGED, reason, None, False, excerpt, len(frame), start))
         elif frame:
             out.append(frame)
+
+
+def _are_usual(lines: list[bytes]) -> bool:
+    """Say whether nothing needs to be done to any of these lines; a look at the two ends of each tells."""
+    for line in lines:  # noqa: SIM110 a loop of its own is quicker than `all`
+        if not line or line[0] != _BRACE_OPEN or line[-1] != _BRACE_CLOSE:
+            return False
+    return True
 
 
 def _split(chunk: bytes) -> list[bytes]:

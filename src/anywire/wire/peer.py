@@ -88,7 +88,7 @@ PROGRESS: Final = "notifications/progress"
 OPENING: Final = frozenset({"initialize", "server/discover"})
 
 
-class _Pending(msgspec.Struct):
+class _Pending(msgspec.Struct, gc=False):
     """One request of ours that is unanswered.  Times are absolute, None: no bound."""
 
     key: bytes
@@ -110,7 +110,7 @@ class Peer:
     """The state of one side of one connection.  See the module for the rules."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._limits = limits
+        self._most = limits.requests_in_flight
         self._next_id = 0
         self._outgoing: dict[bytes, _Pending] = {}
         self._incoming: set[bytes] = set()
@@ -194,15 +194,27 @@ class Peer:
     def receive(self, message: Message, now: float) -> Event:
         """Take one message of the peer and say what it means."""
         if type(message) is Request:
-            return self._receive_request(message)
+            return self.receive_request(message)
         if type(message) is Notification:
             if message.method == CANCELLED:
                 return self._receive_cancel(message)
             if message.method == PROGRESS:
                 return self._receive_progress(message, now)
             return message
-        assert isinstance(message, Response | ErrorResponse)
-        return self._receive_reply(message)
+        return self.receive_reply(message)
+
+    def receive_request(self, request: Request) -> Request | Refused:
+        """Take a request of the peer: it comes back when it is to be handled."""
+        incoming, key = self._incoming, id_key(request.id)
+        if key in incoming:
+            id = request.id[:100].decode(errors="replace")
+            reason = f"Invalid Request: a request with the id {id} is in flight already"
+            return self._refuse(request, JsonRpcErrorCode.InvalidRequest, reason)
+        if len(incoming) >= self._most:
+            reason = f"more than {self._most} requests are unanswered; wait for some of them"
+            return self._refuse(request, JsonRpcErrorCode.InternalError, reason)
+        incoming.add(key)
+        return request
 
     def receive_fault(self, fault: Fault) -> Settled | None:
         """Settle the request whose reply could not be used; None when the fault is no such reply."""
@@ -221,24 +233,13 @@ class Peer:
 
         False: it was answered or cancelled before, and nothing may be sent for it.
         """
+        # An id that is a key is its own, so nearly none has to be made into one again.
+        key = id if id in self._incoming else id_key(id)
         try:
-            self._incoming.remove(id_key(id))
+            self._incoming.remove(key)
         except KeyError:
             return False
         return True
-
-    def _receive_request(self, request: Request) -> Event:
-        key = id_key(request.id)
-        if key in self._incoming:
-            id = request.id[:100].decode(errors="replace")
-            reason = f"Invalid Request: a request with the id {id} is in flight already"
-            return self._refuse(request, JsonRpcErrorCode.InvalidRequest, reason)
-        limit = self._limits.requests_in_flight
-        if len(self._incoming) >= limit:
-            reason = f"more than {limit} requests are unanswered; wait for some of them"
-            return self._refuse(request, JsonRpcErrorCode.InternalError, reason)
-        self._incoming.add(key)
-        return request
 
     def _refuse(self, request: Request, code: int, reason: str) -> Refused:
         return Refused(error_reply(request.id, code, reason))
@@ -264,22 +265,24 @@ class Peer:
             pending.deadline = deadline if total is None else min(deadline, total)
         return ProgressReceived(pending.key, message.params)
 
-    def _receive_reply(self, message: Response | ErrorResponse) -> Settled | Unmatched:
-        id = message.id
-        if id is None or id == NULL_ID:
-            pending, folded = self._sole(), False
-        else:
-            pending, folded = self._find(id)
+    def receive_reply(self, message: Response | ErrorResponse) -> Settled | Unmatched:
+        """Take a reply of the peer."""
+        id, folded = message.id, False
+        pending = None if id is None else self._outgoing.pop(id, None)  # as nearly always
         if pending is None:
-            return Unmatched(message)
-        del self._outgoing[pending.key]
-        if isinstance(message, Response):
-            return Settled(pending.key, message.result, folded=folded)
-        return Settled(pending.key, peer_error(message), folded=folded)
+            if id is None or id == NULL_ID:
+                pending = self._sole()
+            else:
+                pending, folded = self._find(id)
+            if pending is None:
+                return Unmatched(message)
+            del self._outgoing[pending.key]
+        outcome = message.result if type(message) is Response else peer_error(message)
+        return Settled(pending.key, outcome, None, folded)
 
     def _find(self, id: bytes) -> tuple[_Pending | None, bool]:
         """Find our request of that id: exactly, or with the type folded (then True comes with it)."""
-        key = id if id in self._outgoing else id_key(id)
+        key = id_key(id)
         if (pending := self._outgoing.get(key)) is not None:
             return pending, False
         return self._outgoing.get(folded_key(key)), True

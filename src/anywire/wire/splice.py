@@ -84,8 +84,9 @@ def with_progress_token(params: bytes | None, token: bytes) -> bytes:
 
     Specification: MCP `basic/utilities/progress`.
     """
-    if params is not None and params[:2] == b'{"' and b"_meta" not in params and b"\\u" not in params:
-        return b'{"_meta":{"progressToken":%b},%b' % (token, params[1:])  # the usual case, on the hot path
+    # The usual case, on the hot path: `find` is quicker there than `in`.
+    if params is not None and params[:2] == b'{"' and params.find(b"_meta") < 0 and params.find(b"\\u") < 0:
+        return b'{"_meta":{"progressToken":%b},%b' % (token, params[1:])
     meta = b'{"progressToken":%b}' % token
     if params is None:
         return b'{"_meta":%b}' % meta

@@ -7,6 +7,7 @@ it, so the fast coder refuses both.  Real peers cut an emoji in half all the sam
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec import Raw
 
 from anywire.wire.scan import replace_lone_surrogates
 
-__all__ = ("Verbatim", "decode_value", "encode_value")
+__all__ = ("Verbatim", "decode_value", "encode_value", "value_reader")
 
 T = TypeVar("T")
 
@@ -85,19 +86,36 @@ def decode_value(raw: bytes | Raw, type: type[T], decoder: msgspec.json.Decoder[
     Raises `msgspec.ValidationError` for a wrong shape and `msgspec.DecodeError` for what is not JSON
     or nests too deeply for this type.
     """
-    read = decoder.decode if decoder is not None else msgspec.json.Decoder(type).decode
-    try:
+    return (_reader_of(type) if decoder is None else value_reader(decoder))(raw)
+
+
+def value_reader(decoder: msgspec.json.Decoder[T]) -> Callable[[bytes | Raw], T]:
+    """Return what decodes as `decode_value` does, for a type that is read again and again."""
+    decode = decoder.decode
+
+    def read(raw: bytes | Raw) -> T:
         try:
-            return read(raw)
-        except msgspec.ValidationError:
-            raise
-        except msgspec.DecodeError:
-            plain = bytes(raw)
-            mended = replace_lone_surrogates(plain)
-            if mended == plain:
-                raise
-            return read(mended)
-    except UnicodeDecodeError as error:
-        raise msgspec.DecodeError("not valid UTF-8") from error
-    except RecursionError as error:
-        raise msgspec.DecodeError("nested too deeply") from error
+            return decode(raw)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            return _read_mended(decode, bytes(raw), error)
+
+    return read
+
+
+@lru_cache(maxsize=256)
+def _reader_of(type: type[T]) -> Callable[[bytes | Raw], T]:
+    return value_reader(msgspec.json.Decoder(type))
+
+
+def _read_mended(decode: Callable[[bytes], T], raw: bytes, error: Exception) -> T:
+    """Read once more what failed because of half a surrogate pair; raise what is wrong with anything else."""
+    try:
+        if isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError):
+            mended = replace_lone_surrogates(raw)
+            if mended != raw:
+                return decode(mended)
+        raise error
+    except UnicodeDecodeError as wrong:
+        raise msgspec.DecodeError("not valid UTF-8") from wrong
+    except RecursionError as wrong:
+        raise msgspec.DecodeError("nested too deeply") from wrong

@@ -64,6 +64,8 @@ _ASKING: Final = Envelope(
     LATEST_STATELESS_REVISION, ClientCapabilities(), Implementation("anywire", __version__)
 )
 _NO_BATCHES: Final = f"revision {LATEST_STATELESS_REVISION} has no batches; send each request alone"
+# Before Python 3.12 a member is found anew in its enumeration each time.
+_HANDSHAKE, _STATELESS = Era.HANDSHAKE, Era.STATELESS
 #: What a server of the other era may answer to `initialize` over HTTP.
 _REFUSALS: Final = frozenset({400, 404, 405})
 
@@ -135,9 +137,9 @@ class MeetingTransport:
         """Send as soon as the way is known."""
         if self._lost or self._closing is not None:
             refuse_when_closed(self.closed, self.name, self._reason)
-        if isinstance(message, Batch) and self._refused(message):
+        if type(message) is Batch and self._refused(message):
             return
-        if isinstance(message, Notification) and self._ways and read_cancel(message) is not None:
+        if type(message) is Notification and self._ways and read_cancel(message) is not None:
             for way in self._ways.values():
                 way.post(message, related)
             return
@@ -171,13 +173,13 @@ class MeetingTransport:
         return True
 
     def _way_of(self, message: Message | Batch) -> _Way:
-        if isinstance(message, Request):
+        if type(message) is Request:
             if claims_stateless(message.params):
-                return self._ways.get(Era.STATELESS) or self._begin(Era.STATELESS, message)
+                return self._ways.get(_STATELESS) or self._begin(_STATELESS, message)
             if message.method == "initialize":
-                return self._ways.get(Era.HANDSHAKE) or self._begin(Era.HANDSHAKE, message)
-        known = self._ways.get(Era.HANDSHAKE) or self._ways.get(Era.STATELESS)
-        return known or self._begin(Era.HANDSHAKE, message)
+                return self._ways.get(_HANDSHAKE) or self._begin(_HANDSHAKE, message)
+        known = self._ways.get(_HANDSHAKE) or self._ways.get(_STATELESS)
+        return known or self._begin(_HANDSHAKE, message)
 
     # The way is looked for.
 

@@ -44,6 +44,8 @@ class Owed:
         self._belonging = None if self._stream is not None else Belonging()
         self._most = limits.requests_in_flight
         self._held = False
+        #: Whether what is said to the client has to find the stream of a request.
+        self.has_streams = self._belonging is not None
 
     def has_room_for(self, requests: Sequence[Request]) -> bool:
         """Hold a client that asks faster than the server answers; refuse one that cannot be held."""
@@ -62,20 +64,22 @@ class Owed:
 
     def ask(self, key: bytes, request: Request) -> None:
         """The client asks something; `key` is that of the id."""
-        if not self.unanswered.asked:
+        unanswered = self.unanswered
+        if not unanswered.asked:
             self.settled.clear()
-        self.unanswered.ask(key, request)
+        unanswered.ask(key, request)
         if self._belonging is not None:
             self._belonging.asked(request)
 
     def settle(self, key: bytes) -> Request | bytes | None:
         """An answer has come, or is wanted no more; return what was asked, None where nothing was."""
-        asked = self.unanswered.settle(key)
+        unanswered = self.unanswered
+        asked = unanswered.settle(key)
         if self._belonging is not None:
             self._belonging.settled(key)
-        if not self.unanswered.asked:
+        if not unanswered.asked:
             self.settled.set()
-        if self._held and self._stream is not None and 2 * len(self.unanswered) <= self._most:
+        if self._held and self._stream is not None and 2 * len(unanswered) <= self._most:
             self._held = False
             self._stream.release_reading(_TOO_MANY)
         return asked

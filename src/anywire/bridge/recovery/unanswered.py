@@ -62,7 +62,7 @@ class Unanswered:
         Returns it where it was kept, else its raw id; None where there is no such request.
         """
         asked = self.asked.pop(key, None)
-        if isinstance(asked, Request):
+        if type(asked) is Request:
             self._kept_bytes -= _size(asked)
         if self._again:
             self._again.discard(key)

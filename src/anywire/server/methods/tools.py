@@ -10,12 +10,12 @@ from anywire.server.catalogue import Offer
 from anywire.server.exchange import Exchange
 from anywire.server.methods.listing import list_page
 from anywire.server.result import encode_failure
-from anywire.wire.codec import decode_value
+from anywire.wire.codec import value_reader
 from anywire.wire.message import JsonRpcErrorCode
 
 __all__ = ("call_tool", "list_tools")
 
-_call_params = msgspec.json.Decoder(CallToolParams)
+_read_params = value_reader(msgspec.json.Decoder(CallToolParams))
 
 
 def list_tools(exchange: Exchange) -> None:
@@ -26,7 +26,7 @@ def list_tools(exchange: Exchange) -> None:
 def call_tool(exchange: Exchange) -> None:
     """Serve `tools/call`: an unknown tool and bad arguments are results, so that a model can mend them."""
     try:
-        call = decode_value(exchange.params or b"{}", CallToolParams, _call_params)
+        call = _read_params(exchange.params or b"{}")
     except msgspec.MsgspecError as error:
         exchange.fail(JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
         return

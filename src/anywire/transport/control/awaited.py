@@ -145,10 +145,10 @@ class AwaitedReplies:
 
     def take(self, message: Message | Batch) -> Message | Batch | None:
         """Lead back what replies; return the rest, which travels by itself, None where there is none."""
-        if isinstance(message, Response | ErrorResponse):
+        if type(message) is Response or type(message) is ErrorResponse:
             self._take_reply(message)
             return None
-        if not isinstance(message, Batch):
+        if type(message) is not Batch:
             return message
         replies = [item for item in message.items if isinstance(item, Response | ErrorResponse)]
         for reply in replies:

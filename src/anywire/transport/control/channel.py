@@ -99,7 +99,7 @@ class Lines(StreamTransport):
         refuse_when_closed(self._closing, self.name)
         if self._outbox is None:
             raise SessionError(f"{self.name} is not started")
-        self._outbox.put(self._framer.frame(line), urgent)
+        self._outbox.put(line, urgent)
 
     async def wait_for_room(self) -> None:
         """Return when not too much waits to be written."""

@@ -148,7 +148,7 @@ class ControlTransport:
 
     def _take(self, control_id: bytes, raw: bytes) -> None:
         message = decode(raw, self._limits)
-        if isinstance(message, Fault):
+        if type(message) is Fault:
             self._take_fault(control_id, message)
         elif not self._in_place:
             self._hand_on(message)
@@ -156,7 +156,7 @@ class ControlTransport:
         elif type(message) is Request:
             self._hand_on(self._replies.expect(control_id, message))
             self._replies.delivered()
-        elif isinstance(message, Batch):
+        elif type(message) is Batch:
             if self._replies.expect_batch(control_id, message):
                 self._hand_on(message)
                 self._replies.delivered()
@@ -175,9 +175,10 @@ class ControlTransport:
         self._link.answer_message(control_id)
 
     def _hand_on(self, message: Message | Batch) -> None:
-        for item in message.items if isinstance(message, Batch) else (message,):
-            if isinstance(item, Response | ErrorResponse) and item.id is not None:
-                self._asked.settle(item.id)
+        if type(message) is not Request:
+            for item in message.items if type(message) is Batch else (message,):
+                if isinstance(item, Response | ErrorResponse) and item.id is not None:
+                    self._asked.settle(item.id)
         if not self._closed:
             call_back(self.callbacks.on_message, message)
 
@@ -189,7 +190,8 @@ class ControlTransport:
         Raises `LocalProtocolError` in another thread than that of the event loop.
         """
         loop = self._link.here(self.name)
-        refuse_when_closed(self._closed, self.name, self._closed_with)
+        if self._closed:
+            refuse_when_closed(True, self.name, self._closed_with)
         if self._in_place:
             rest = self._replies.take(message)
             if rest is None:
@@ -207,7 +209,7 @@ class ControlTransport:
             if not self._in_place and self._timer is None:
                 self._set_timer()
             return
-        if isinstance(message, Notification) and (cancelled := read_cancel(message)) is not None:
+        if type(message) is Notification and (cancelled := read_cancel(message)) is not None:
             self._asked.settle(cancelled.key)
         self._link.tell(line)
 
@@ -223,13 +225,13 @@ class ControlTransport:
             return
         raw = read_mcp_response(outcome.response)
         message = None if raw is None else decode(raw, self._limits)
-        if isinstance(message, Request | Notification):
+        if type(message) is Request or type(message) is Notification:
             # An answer cannot ask: a message of the server's was taken for it.  The true one is to come.
             self._hand_on(message)
         elif self._in_place:
             if isinstance(message, Response | ErrorResponse) and _answers(message, asked):
                 self._hand_on(message)  # else the reply comes as a message of its own
-        elif isinstance(message, Batch):
+        elif type(message) is Batch:
             self._hand_on(message)
             self._fail_rest(asked)
         elif asked.waiting:
@@ -238,14 +240,14 @@ class ControlTransport:
     def _take_reply(self, asked: Asked, message: Response | ErrorResponse | Fault | None, raw: bytes) -> None:
         """Hand on the one reply to what we asked; what it does not answer is not waited for."""
         id = None if message is None else message.id
-        if isinstance(message, Fault) and message.is_reply and raw.lstrip()[:1] == b"{":
+        if type(message) is Fault and message.is_reply and raw.lstrip()[:1] == b"{":
             named = decode(set_member(raw, "id", next(iter(asked.waiting.values()))), self._limits)
             message = named if isinstance(named, Response | ErrorResponse) else message
-        if message is None or isinstance(message, Fault):
+        if message is None or type(message) is Fault:
             reason = "no message" if message is None else message.reason
             self._fail(asked, RemoteProtocolError(f"{self.name}: {asked.method} was answered with {reason}"))
             return
-        for key in asked.concerned(id, is_error=isinstance(message, ErrorResponse)):
+        for key in asked.concerned(id, is_error=type(message) is ErrorResponse):
             if (given := asked.waiting.get(key)) is not None:
                 self._asked.drop(asked, key)
                 if not self._closed:

@@ -165,11 +165,13 @@ class ControlLink:
 
     def _on_line(self, line: bytes) -> None:
         found = decode_control(line, self._limits)
+        if type(found) is ControlRequest:  # as nearly always: this, or an answer
+            self.on_request(found)
+            return
+        if type(found) is ControlAnswer:
+            self._settle(found.id, found)
+            return
         match found:
-            case ControlRequest():
-                self.on_request(found)
-            case ControlAnswer():
-                self._settle(found.id, found)
             case ControlFailure():
                 self._settle(found.id, PeerError(JsonRpcErrorCode.InternalError, found.error))
             case ControlCancel():
