@@ -1,0 +1,3 @@
+"""x"""
+from bench.results import Results
+def write_page(results: list[Results]) -> None: ...
