@@ -1,1 +1,1 @@
-"""Measures anywire side by side with other implementations of MCP, and with what nobody can be quicker than."""
+"""Measures anywire next to other implementations of MCP, and next to what nobody can be quicker than."""

@@ -67,7 +67,9 @@ def parser() -> argparse.ArgumentParser:
 
 def chosen(group: Group, options: argparse.Namespace) -> Group:
     """Return a group with the cases that were asked for."""
-    cases = [case for case in group.cases if options.cases in case.name and not (options.no_peers and case.needs)]
+    cases = [
+        case for case in group.cases if options.cases in case.name and not (options.no_peers and case.needs)
+    ]
     return replace(group, cases=cases)
 
 

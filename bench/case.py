@@ -32,8 +32,8 @@ class Surroundings:
 class Program:
     """A program that is measured: the words of its command but for the interpreter, and whose it is.
 
-    `peer` is None for programs that run on our own Python with our own packages.  `{port}` in a word stands
-    for a port that is free, `{loop}` for the quickest event loop that there is, `{modules}` for node's packages.
+    `peer` is None for programs that run on our own Python with our own packages.  In a word `{port}` stands
+    for a port that is free, `{loop}` for the quickest event loop there is, `{modules}` for node's packages.
     """
 
     words: tuple[str, ...]
@@ -52,7 +52,8 @@ class Program:
         if self.peer is None:
             interpreter = around.python
         else:
-            interpreter = around.peers.node() if self.peer == "node" else str(around.peers.python(self.peer))
+            peers = around.peers
+            interpreter = peers.node() if self.peer == "node" else str(peers.python(self.peer))
         places = {"{port}": str(port), "{loop}": around.peers.loop_name()}
         if self.peer == "node":
             places["{modules}"] = str(around.peers.node_modules())
@@ -71,7 +72,7 @@ class Program:
         return {"PYTHONPATH": ":".join(paths)} if paths else {}
 
     def figures(self, around: Surroundings, *arguments: str) -> Figures:
-        """Run it to its end and return the figures that it prints.  Raises `ChildFailed`, `PeerUnavailable`."""
+        """Run it to its end and return the figures it prints.  Raises `ChildFailed`, `PeerUnavailable`."""
         return json.loads(run(self.command(around, *arguments), self.env(around), 10.0))
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
-from pathlib import Path
 from typing import IO
 
 from bench.cost import family
 
 __all__ = ("Child", "ChildFailed", "run", "started")
 
-LEAVES_WITHIN = 3.0
+PATIENCE = 3.0
 """Seconds that a child gets to end by itself, and again after it was asked to."""
 
 
@@ -28,7 +28,7 @@ class Child:
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], *, pipes: bool = False) -> None:
         self.argv = list(argv)
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115: closed in end()
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 closed in end()
         try:
             self._process = subprocess.Popen(
                 self.argv,
@@ -86,46 +86,64 @@ class Child:
         except subprocess.TimeoutExpired:
             raise self.failed(f"{self.argv[0]} did not end in {seconds:g} s") from None
 
-    def end(self) -> None:
-        """End it and all that it started, the gentle way first."""
-        process = self._process
-        others = {pid: _born(pid) for pid in family(self.pid)[1:]} if self.running else {}
-        if process.stdin is not None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(LEAVES_WITHIN)
-        if self.running:
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(LEAVES_WITHIN)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        process.wait()
-        for pid, born in others.items():
+    def end(self, patience: float = PATIENCE) -> None:
+        """End it and all that it started: its input ends, then it is asked to end, then it is killed."""
+        others = _handles(family(self.pid)[1:]) if self.running else []
+        try:
+            self._ask_to_end(patience)
+        finally:  # even if this is interrupted
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                if born and _born(pid) == born:
-                    os.kill(pid, signal.SIGKILL)
-        if process.stdout is not None:
-            process.stdout.close()
-        self._said.close()
+                os.killpg(self.pid, signal.SIGKILL)
+            self._process.wait()
+            for handle in others:
+                _kill(handle)
+            if self._process.stdout is not None:
+                self._process.stdout.close()
+            self._said.close()
+
+    def _ask_to_end(self, patience: float) -> None:
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(patience)
+        if self.running:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(patience)
 
 
-def _born(pid: int) -> str:
-    """When a process was started, so that one that has its number later is not taken for it."""
-    with contextlib.suppress(OSError, IndexError):
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-    return ""
+def _handles(pids: Sequence[int]) -> list[int]:
+    """Return descriptors of processes: a number may be somebody else's later, a descriptor never is."""
+    found: list[int] = []
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            found.append(os.pidfd_open(pid))
+    return found
+
+
+def _kill(handle: int) -> None:
+    """Kill a process that may have ended already, and see it end."""
+    try:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        gone = select.poll()
+        gone.register(handle, select.POLLIN)
+        gone.poll(1000)
+    finally:
+        os.close(handle)
 
 
 @contextlib.contextmanager
-def started(argv: Sequence[str], env: Mapping[str, str], *, pipes: bool = False) -> Generator[Child]:
+def started(
+    argv: Sequence[str], env: Mapping[str, str], *, pipes: bool = False, patience: float = PATIENCE
+) -> Generator[Child]:
     """Start a program, and end it however the block is left."""
     child = Child(argv, env, pipes=pipes)
     try:
         yield child
     finally:
-        child.end()
+        child.end(patience)
 
 
 def run(argv: Sequence[str], env: Mapping[str, str], within: float, text: bytes = b"") -> bytes:

@@ -1,4 +1,4 @@
-"""The driver of a server on HTTP, as a program of its own: requests are built before the clock runs, and replies are counted.
+"""The driver of a server on HTTP, a program of its own: what it sends is built before, what comes is counted.
 
 It reads a `Load` as JSON from stdin and writes a `Found`.  Sockets and epoll, no library: what it does for a
 request takes less than what any server does for it, and how busy it was is part of what it finds.

@@ -110,7 +110,7 @@ class HttpServer:
         return session
 
     def open(self, era: Era, *, progress: bool = False) -> dict[str, str]:
-        """Shake hands where the era has that, see that a call is answered, and return the headers of calls."""
+        """Shake hands where the era has that, see that a call is answered; the headers of calls."""
         found = headers(era, self.session() if era == "legacy" else None)
         status, _, body = self.post(call(1, era, progress=progress), found)
         if status != 200 or TEXT.encode() not in body:

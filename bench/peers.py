@@ -20,10 +20,9 @@ __all__ = ("PYTHON_PEERS", "PeerUnavailable", "Peers")
 PINS: Final = Path(__file__).parent / "pins"
 PYTHON_PEERS: Final = ("official", "fastmcp", "mcp-proxy", "loop")
 #: Packages whose versions are worth knowing next to a figure.
-TOLD: Final = (
-    "aiohttp", "anyio", "fastmcp", "h11", "httptools", "httpx", "httpx2", "mcp", "mcp-proxy", "msgspec", "pydantic",
-    "starlette", "uvicorn", "uvloop",
-)  # fmt: skip
+TOLD: Final = frozenset(
+    "anyio fastmcp h11 httptools httpx httpx2 mcp mcp-proxy pydantic starlette uvicorn uvloop".split()  # noqa: SIM905
+)
 
 T = TypeVar("T")
 
@@ -107,4 +106,4 @@ def _of_node(node: str) -> dict[str, str]:
 def _installed(packages: Path) -> dict[str, str]:
     pairs = (each.name.removesuffix(".dist-info").rsplit("-", 1) for each in packages.glob("*.dist-info"))
     known = {name.replace("_", "-").lower(): version for name, version in pairs}
-    return {name: known[name] for name in TOLD if name in known}
+    return {name: version for name, version in sorted(known.items()) if name in TOLD}

@@ -1,4 +1,4 @@
-"""The driver of a server on stdio: it builds its messages beforehand and only counts the lines that come back."""
+"""The driver of a server on stdio: it builds its messages beforehand and counts the lines that come back."""
 
 from __future__ import annotations
 

@@ -15,15 +15,14 @@ __all__ = ("CaseResult", "GroupResult", "Results")
 class CaseResult:
     """The figures of a case, a list for each metric with one of each round; why it failed, where it did."""
 
-    figures: dict[str, list[float | None]] = field(default_factory=dict)
+    figures: dict[str, list[float | None]] = field(default_factory=dict[str, list[float | None]])
     rounds: int = 0
-    failures: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list[str])
 
     def add(self, figures: Figures) -> None:
         """Add what a round found."""
         for metric, value in figures.items():
-            known = self.figures.setdefault(metric, [None] * self.rounds)
-            known.append(value)
+            self.figures.setdefault(metric, [None] * self.rounds).append(value)
         self._end_round()
 
     def fail(self, reason: str) -> None:
@@ -33,8 +32,8 @@ class CaseResult:
 
     def _end_round(self) -> None:
         self.rounds += 1
-        for known in self.figures.values():
-            known += [None] * (self.rounds - len(known))
+        for values in self.figures.values():
+            values.extend([None] * (self.rounds - len(values)))
 
 
 @dataclass
@@ -42,7 +41,7 @@ class GroupResult:
     """What a group found."""
 
     title: str
-    cases: dict[str, CaseResult] = field(default_factory=dict)
+    cases: dict[str, CaseResult] = field(default_factory=dict[str, CaseResult])
 
 
 @dataclass
@@ -54,7 +53,7 @@ class Results:
     versions: dict[str, dict[str, str]]
     quick: bool = False
     seconds: float = 0.0
-    groups: dict[str, GroupResult] = field(default_factory=dict)
+    groups: dict[str, GroupResult] = field(default_factory=dict[str, GroupResult])
 
     def rounds(self, group: str, case: str, metric: str) -> Rounds:
         """Return the figures of a case, none where it was not measured."""

@@ -1,4 +1,4 @@
-"""Runs groups: each round takes every case once, so that whatever else the machine does falls on all alike."""
+"""Runs groups: each round takes every case once, so that what else the machine does falls on all alike."""
 
 from __future__ import annotations
 

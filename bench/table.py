@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from bench.figures import METRICS, spread
 from bench.results import GroupResult, Results
-from bench.target import TARGETS, Outcome, outcome
+from bench.target import Outcome, outcome
+from bench.targets import TARGETS
 
-__all__ = ("aligned", "figures_table", "markdown", "number", "targets_table")
+__all__ = ("aligned", "failures", "figures_table", "markdown", "number", "targets_table")
 
 Rows = list[list[str]]
 HEAD = ["what", "next to", "goal", "measured", "range", "by the other clock", "reached"]
@@ -38,7 +39,7 @@ def _target_row(found: Outcome) -> list[str]:
     goal = SIGNS[target.kind].format(f"{found.goal:g}")
     named = [f"{target.what} ({METRICS[target.metric].title})", target.against or "–", goal]
     if found.median is None:
-        return [*named, "–", "–", "–", found.why.splitlines()[0][:60]]
+        return [*named, found.why.splitlines()[0][:60], "–", "–", "–"]
     times = "" if target.kind == "absolute" else " ×"
     beside = "–"
     if found.beside is not None and target.beside is not None:

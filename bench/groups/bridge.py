@@ -1,4 +1,4 @@
-"""Bridges before bare servers: over stdio to HTTP, from HTTP to stdio, from stdio to stdio; the handshake era."""
+"""Bridges before bare servers: stdio to HTTP, HTTP to stdio, stdio to stdio; the handshake era."""
 
 from __future__ import annotations
 

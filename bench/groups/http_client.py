@@ -1,4 +1,4 @@
-"""Clients on HTTP, before a bare server: calls one by one, and 64 at a time; JSON and event streams, both eras."""
+"""Clients on HTTP, before a bare server: calls one by one, and 64 at a time; JSON and streams, both eras."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers on HTTP, 64 connections: replies as JSON, and as event streams with a report of progress in them; both eras."""
+"""Servers on HTTP: replies as JSON, and as event streams with a report of progress in them; both eras."""
 
 from __future__ import annotations
 

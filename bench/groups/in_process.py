@@ -1,4 +1,4 @@
-"""Calls that never leave the process: client and server back to back, and the ways into a coding agent's process."""
+"""Calls that never leave the process: back to back, and the ways into a coding agent's process."""
 
 from __future__ import annotations
 

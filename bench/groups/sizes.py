@@ -17,9 +17,14 @@ __all__ = ("GROUP",)
 
 SIZES: Final = {"100b": 100, "10kb": 10_000, "1mb": 1_000_000, "10mb": 10_000_000}
 MEASURED: Final = (
-    "anywire, task", "bare loop, task", "bare loop, blocking", "official Python SDK", "fastmcp", "TypeScript SDK 2.x",
+    "anywire, task",
+    "bare loop, task",
+    "bare loop, blocking",
+    "official Python SDK",
+    "fastmcp",
+    "TypeScript SDK 2.x",
     "TypeScript SDK 1.x",
-)  # fmt: skip
+)
 
 
 def _time(pipe: Pipe, line: bytes, size: int, seconds: float) -> float:

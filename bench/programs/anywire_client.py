@@ -1,5 +1,7 @@
 """A client of anywire under load: `anywire_client.py TARGET ERA SECONDS`."""
 
+# pyright: basic
+
 import asyncio
 
 from client_load import COMMAND, ERA, TARGET, TEXT, measure

@@ -1,4 +1,6 @@
-"""Calls that never leave the process, over the wires that anywire has for that: `anywire_in_process.py WAY ERA SECONDS`."""
+"""Calls that never leave the process: `anywire_in_process.py WAY ERA SECONDS`."""
+
+# pyright: basic
 
 import asyncio
 import sys
@@ -6,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from anywire_server import task as server
+from anywire_server import build
 from client_load import ERA, TEXT, measure
 
 from anywire import connect
@@ -18,6 +20,7 @@ from anywire.wire.codec import encode
 from anywire.wire.control_mcp import mcp_request
 from anywire.wire.message import create_request
 
+server = build("task")
 PARAMS = {"name": "echo", "arguments": {"text": TEXT}}
 HANDSHAKE = {
     "protocolVersion": "2025-11-25",
@@ -55,7 +58,7 @@ async def router() -> AsyncGenerator[Callable]:
 
 @asynccontextmanager
 async def lines() -> AsyncGenerator[Callable]:
-    """A host that does no more than write lines and wait for their answers; a control channel, a router, the server."""
+    """A host that only writes lines and waits for answers; a control channel, a router, the server."""
     loop, (host, other), waiting = asyncio.get_running_loop(), line_pair(), deque()
     host.on_line = lambda line: waiting.popleft().set_result(line)
     await host.start()

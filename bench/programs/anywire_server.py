@@ -1,53 +1,60 @@
-"""Echo servers of anywire, one for each kind of handler: `anywire_server.py KIND stdio`, `… KIND http PORT LOOP`."""
+"""An echo server of anywire: `anywire_server.py KIND stdio`, `… KIND http PORT LOOP`."""
+
+# pyright: basic
 
 import sys
 
 from anywire import Context, Limits, Server
 
-task, inline, thread, stream = servers = [
-    Server(f"echo-{kind}", "1", limits=Limits(body_bytes=64 << 20))
-    for kind in ("task", "inline", "thread", "stream")
-]
 texts: dict[int, str] = {}
 
 
-def filled(length: int) -> str:
-    return texts.setdefault(length, "x" * length)
-
-
-@task.tool(name="echo")
 async def echo(text: str) -> str:
     """Return the text."""
     return text
 
 
-@task.tool(name="text")
-async def text_of(length: int) -> str:
-    """Return a text of this length."""
-    return filled(length)
-
-
-@inline.tool(name="echo", inline=True)
-def echo_inline(text: str) -> str:
+def echo_in_place(text: str) -> str:
     """Return the text."""
     return text
 
 
-@thread.tool(name="echo")
-def echo_in_a_thread(text: str) -> str:
-    """Return the text."""
-    return text
-
-
-@stream.tool(name="echo")
 async def echo_with_progress(text: str, context: Context) -> str:
     """Report progress, then return the text."""
     await context.progress(1)
     return text
 
 
+async def filled(length: int) -> str:
+    """Return a text of this length."""
+    return texts.setdefault(length, "x" * length)
+
+
+KINDS = {
+    "task": (echo, False),
+    "inline": (echo_in_place, True),
+    "thread": (echo_in_place, False),
+    "stream": (echo_with_progress, False),
+}
+
+
+def build(kind: str) -> Server:
+    function, inline = KINDS[kind]
+    server = Server("echo", "1", limits=Limits(body_bytes=64 << 20))
+    server.tool(name="echo", inline=inline)(function)
+    server.tool(name="text")(filled)
+    return server
+
+
+def __getattr__(name: str) -> Server:
+    """`anywire serve anywire_server.py:task` takes a server from the module: it is built when it is named."""
+    if name not in KINDS:
+        raise AttributeError(name)
+    return build(name)
+
+
 def main(kind: str, wire: str, port: str = "0", loop: str = "asyncio") -> None:
-    server = {each.identity.info.name: each for each in servers}[f"echo-{kind}"]
+    server = build(kind)
     if wire == "stdio":
         server.run()
         return

@@ -1,7 +1,9 @@
-"""What a client of Python's is asked to do: calls one by one, then 64 at a time.  Prints what was found as JSON.
+"""What a client in Python is asked to do: calls one by one, then 64 at a time.  Prints the figures as JSON.
 
 Programs that import this take `TARGET ERA SECONDS`; a target is a URL, or a command line.
 """
+
+# pyright: basic
 
 import asyncio
 import json
@@ -9,10 +11,12 @@ import shlex
 import statistics
 import sys
 import time
+from typing import Literal
 
 TEXT = "x" * 100
 AT_ONCE = 64
-TARGET, ERA, SECONDS = (sys.argv[1], sys.argv[2], float(sys.argv[3])) if len(sys.argv) > 3 else ("", "", 0.0)
+TARGET, SECONDS = sys.argv[1], float(sys.argv[3])
+ERA: Literal["legacy", "modern"] = "modern" if sys.argv[2] == "modern" else "legacy"
 COMMAND = shlex.split(TARGET)
 REVISION = "2026-07-28"
 

@@ -1,5 +1,8 @@
 """A client of fastmcp under load: `fastmcp_client.py TARGET ERA SECONDS`."""
 
+# The packages of peers are not where this project's types are checked.
+# pyright: basic, reportMissingImports=false
+
 import asyncio
 
 from client_load import COMMAND, ERA, REVISION, TARGET, TEXT, measure

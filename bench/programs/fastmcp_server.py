@@ -1,5 +1,8 @@
 """An echo server of fastmcp: `fastmcp_server.py stdio`, `… http PORT json|stream`."""
 
+# The packages of peers are not where this project's types are checked.
+# pyright: basic, reportMissingImports=false
+
 import sys
 
 from fastmcp import Context, FastMCP

@@ -1,5 +1,7 @@
 """A bare echo as an ASGI application, on uvicorn: `floor_asgi.py PORT LOOP json|stream`."""
 
+# pyright: basic
+
 import sys
 
 import uvicorn

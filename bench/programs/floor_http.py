@@ -1,4 +1,9 @@
-"""A quick server for HTTP clients to call: `floor_http.py PORT json|stream`.  It reads no more of a request's head than its length."""
+"""A quick server for HTTP clients to call: `floor_http.py PORT json|stream`.
+
+Of the head of a request it reads no more than its length.
+"""
+
+# pyright: basic, reportMissingImports=false
 
 import asyncio
 import sys
@@ -16,7 +21,8 @@ class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.buffer = b""
 
-    def connection_made(self, transport) -> None:
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:

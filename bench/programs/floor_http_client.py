@@ -1,5 +1,7 @@
 """Bare aiohttp as a client, with the JSON that a call takes: `floor_http_client.py URL ERA SECONDS`."""
 
+# pyright: basic
+
 import asyncio
 import itertools
 

@@ -1,10 +1,15 @@
 """The least that answers correctly: the envelope is decoded, the arguments are, and the reply is encoded."""
 
+# pyright: basic
+
 import msgspec
 from msgspec import Raw, Struct
 
 MODERN = b"io.modelcontextprotocol/protocolVersion"
-INITIALIZED = b'{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"floor","version":"1"}}'
+INITIALIZED = (
+    b'{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},'
+    b'"serverInfo":{"name":"floor","version":"1"}}'
+)
 DISCOVERED = (
     b'{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},'
     b'"serverInfo":{"name":"floor","version":"1"},"ttlMs":0,"cacheScope":"private"}'
@@ -40,7 +45,7 @@ class Text(Struct, tag_field="type", tag="text"):
 
 class Result(Struct):
     content: list[Text]
-    resultType: str = "complete"  # noqa: N815: as it stands on the wire
+    resultType: str = "complete"  # noqa: N815 as it stands on the wire
 
 
 decode = msgspec.json.Decoder(Envelope).decode

@@ -1,4 +1,9 @@
-"""A bare pump of bytes between our stdio and a child's: the least that a bridge on asyncio can do.  `floor_pump.py COMMAND…`"""
+"""A bare pump of bytes between our stdio and a child's: `floor_pump.py COMMAND…`.
+
+It is the least that a bridge on asyncio can do.
+"""
+
+# pyright: basic
 
 import asyncio
 import sys

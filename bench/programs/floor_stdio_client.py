@@ -1,4 +1,9 @@
-"""The least that calls a server on stdio: a future a call, one write a turn.  `floor_stdio_client.py COMMAND ERA SECONDS`."""
+"""The least that calls a server on stdio: `floor_stdio_client.py COMMAND ERA SECONDS`.
+
+A future for each call, one write for each turn of the loop.
+"""
+
+# pyright: basic
 
 import asyncio
 
@@ -24,14 +29,13 @@ class Reply(msgspec.Struct):
 
 
 class Wire(asyncio.SubprocessProtocol):
+    writer: asyncio.WriteTransport
+
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.waiting: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self.last, self.tail, self.out = 0, b"", []
         self.decode = msgspec.json.Decoder(Reply).decode
-
-    def connection_made(self, transport) -> None:
-        self.writer = transport.get_pipe_transport(0)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         *lines, self.tail = (self.tail + data).split(b"\n")
@@ -54,6 +58,9 @@ class Wire(asyncio.SubprocessProtocol):
 
 async def main() -> None:
     transport, wire = await asyncio.get_running_loop().subprocess_exec(Wire, *COMMAND, stderr=None)
+    writer = transport.get_pipe_transport(0)
+    assert isinstance(writer, asyncio.WriteTransport)
+    wire.writer = writer
     encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(Result).decode
     await wire.ask(b"initialize", INITIALIZE)
 

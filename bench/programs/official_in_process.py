@@ -1,4 +1,7 @@
-"""The official SDK's client and server over its in-memory transport: `official_in_process.py - ERA SECONDS`."""
+"""The official SDK's client and server, back to back: `official_in_process.py - ERA SECONDS`."""
+
+# The packages of peers are not where this project's types are checked.
+# pyright: basic, reportMissingImports=false
 
 import asyncio
 
