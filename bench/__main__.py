@@ -44,6 +44,8 @@ GROUPS: Final = {
         memory,
     )
 }
+#: Where what was found is written if nobody says otherwise.
+RESULTS: Final = Path(__file__).parent / ".results"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -58,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--only", action="append", choices=GROUPS, metavar="GROUP", help=", ".join(GROUPS))
     found.add_argument("--cases", metavar="WORD", default="", help="only cases whose name has this in it")
     found.add_argument("--rounds", type=int, metavar="N", help="rounds of each group")
-    found.add_argument("--out", type=Path, metavar="FILE", help="write what was found as JSON")
+    found.add_argument("--out", type=Path, metavar="FILE", help="where to write what was found, as JSON")
     found.add_argument(
         "--page", type=Path, nargs="+", metavar="FILE", help="write docs/benchmarks.md from such files"
     )
@@ -102,7 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("bench: interrupted", file=sys.stderr)
         return 130
     print(show(results))
-    out = options.out or Path(f"bench-{time.strftime('%Y%m%d-%H%M%S')}.json")
+    out = options.out or RESULTS / f"{time.strftime('%Y%m%d-%H%M%S')}-{results.python}.json"
+    out.parent.mkdir(exist_ok=True)
     results.write(out)
     print(f"\nwritten to {out}")
     ours = [(group.name, case.name) for group in groups for case in group.cases if not case.needs]

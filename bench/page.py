@@ -102,6 +102,7 @@ def file_name(results: Results, group: str, metric: str) -> str:
 def section(results: Results) -> str:
     """Write what was found on one Python."""
     parts = [f"\n## CPython {short(results)}", about(results), markdown(targets_table(results))]
+    titles = {name: metric.title for name, metric in METRICS.items()}
     outcomes = [outcome(target, results) for target in TARGETS if target.group in results.groups]
     missed = [each.target for each in outcomes if each.median is not None and not each.reached]
     if missed:
@@ -112,7 +113,8 @@ def section(results: Results) -> str:
         parts.append(f"### {group.title}, CPython {short(results)}")
         drawn = [metric for each, metric in PLOTS if each == name] or ["result"]
         parts += [
-            f"![{group.title}: {metric}](benchmarks/{file_name(results, name, metric)})" for metric in drawn
+            f"![{group.title}: {titles.get(metric, 'by size')}](benchmarks/{file_name(results, name, metric)})"
+            for metric in drawn
         ]
         parts.append(markdown(figures_table(group)))
     return "\n\n".join(parts) + "\n"

@@ -20,7 +20,7 @@ ROW: Final = 22
 TOP: Final = 54
 PLOT: Final = WIDTH - LABELS - VALUES
 INK, FAINT, OURS, FLOOR, OTHERS = "#222", "#ddd", "#0b7285", "#adb5bd", "#e8590c"
-COLOURS: Final = ("#0b7285", "#868e96", "#adb5bd", "#e8590c", "#ae3ec9", "#2f9e44", "#1971c2")
+COLOURS: Final = ("#0b7285", "#868e96", "#adb5bd", "#e8590c", "#ae3ec9", "#2f9e44", "#f08c00")
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,8 @@ def lines(title: str, unit: str, xs: Sequence[float], several: Mapping[str, Sequ
     for place, (name, each) in enumerate(several.items()):
         colour = COLOURS[place % len(COLOURS)]
         points = [f"{across(x)},{up(value)}" for x, value in zip(xs, each, strict=True) if value]
-        drawn.append(
-            f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}" stroke-width="2"/>'
-        )
+        width = 3 if "anywire" in name else 1.5
+        drawn.append(f'<path d="M{" ".join(points)}" fill="none" stroke="{colour}" stroke-width="{width}"/>')
         drawn.append(rectangle(right + 20, TOP + 20 * place, 12, 12, colour))
         drawn.append(text(right + 38, TOP + 20 * place + 10, name, bold="anywire" in name))
     return svg(height, drawn)

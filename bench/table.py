@@ -24,13 +24,17 @@ def number(value: float) -> str:
 
 
 def targets_table(results: Results, *, judged: bool = True) -> Rows:
-    """Return a line for each target that the groups of this run are about; judged or not."""
+    """Return a line for each target of these groups; where none is judged, for each that was measured."""
     rows = [HEAD if judged else [*HEAD[:2], *HEAD[3:6]]]
     for target in TARGETS:
         if target.group not in results.groups:
             continue
-        row = _target_row(outcome(target, results))
-        rows.append(row if judged else [*row[:2], *row[3:6]])
+        found = outcome(target, results)
+        row = _target_row(found)
+        if judged:
+            rows.append(row)
+        elif found.median is not None:
+            rows.append([*row[:2], *row[3:6]])
     return rows
 
 
