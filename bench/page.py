@@ -113,8 +113,8 @@ def section(results: Results) -> str:
         parts.append(f"### {group.title}, CPython {short(results)}")
         drawn = [metric for each, metric in PLOTS if each == name] or ["result"]
         parts += [
-            f"![{group.title}: {titles.get(metric, 'by size')}](benchmarks/{file_name(results, name, metric)})"
-            for metric in drawn
+            f"![{group.title}: {titles.get(each, 'by size')}](benchmarks/{file_name(results, name, each)})"
+            for each in drawn
         ]
         parts.append(markdown(figures_table(group)))
     return "\n\n".join(parts) + "\n"

@@ -88,7 +88,7 @@ def last(known: CaseResult) -> str:
     """Say what the last round found."""
     values = {name: each[-1] for name, each in known.figures.items()}
     if not values or None in values.values():
-        return f"failed: {known.failures[-1].splitlines()[0][:200]}"
+        return f"failed: {known.failures[-1].splitlines()[-1][-200:]}"
     return ", ".join(f"{name} {value:.4g}" for name, value in values.items())
 
 

@@ -7,6 +7,7 @@ Of the head of a request it reads no more than its length.
 
 import asyncio
 import sys
+from typing import cast
 
 from floor_message import answer
 
@@ -22,8 +23,7 @@ class Connection(asyncio.Protocol):
         self.buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self.buffer = self.buffer + data if self.buffer else data
