@@ -40,6 +40,6 @@ GROUP: Final = Group(
     "http-client",
     "Clients on HTTP",
     [_case(name, client, reply, era) for name, (client, ways) in CLIENTS.items() for reply, era in ways],
-    rounds=4,
-    seconds=0.8,
+    rounds=3,
+    seconds=0.6,
 )

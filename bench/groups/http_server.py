@@ -44,5 +44,5 @@ GROUP: Final = Group(
         for era in eras
     ],
     rounds=3,
-    seconds=0.8,
+    seconds=0.6,
 )

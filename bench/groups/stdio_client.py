@@ -36,5 +36,5 @@ GROUP: Final = Group(
     "Clients on stdio",
     [_case(name, client, era) for name, (client, eras) in CLIENTS.items() for era in eras],
     rounds=4,
-    seconds=0.8,
+    seconds=0.6,
 )

@@ -53,5 +53,5 @@ GROUP: Final = Group(
         for era in (BOTH if name in OF_BOTH_ERAS else BOTH[:1])
     ],
     rounds=5,
-    seconds=0.8,
+    seconds=0.6,
 )
