@@ -65,13 +65,19 @@ def plots(results: Results) -> Iterator[tuple[str, str]]:
         if (found := results.groups.get(group)) is not None:
             yield file_name(results, group, metric), _bars(found, metric)
     if (sizes := results.groups.get("sizes")) is not None:
-        drawn = {name: [_median(case.figures.get(metric, [])) for metric in RESULTS_OF_SIZES]
-                 for name, case in sizes.cases.items()}  # fmt: skip
-        title = "Time of a call by the bytes of its result, on stdio"
-        yield (
-            file_name(results, "sizes", "result"),
-            lines(title, "µs", list(RESULTS_OF_SIZES.values()), drawn),
-        )
+        for wire in ("stdio", "HTTP"):
+            yield file_name(results, "sizes", wire), _sizes(sizes, wire)
+
+
+def _sizes(group: GroupResult, wire: str) -> str:
+    drawn = {
+        name: [_median(case.figures.get(metric, [])) for metric in RESULTS_OF_SIZES]
+        for name, case in group.cases.items()
+        if name.startswith("HTTP:") == (wire == "HTTP")
+    }
+    return lines(
+        f"Time of a call on {wire}, by the bytes of its result", "µs", list(RESULTS_OF_SIZES.values()), drawn
+    )
 
 
 def _bars(group: GroupResult, metric: str) -> str:
@@ -96,7 +102,7 @@ def short(results: Results) -> str:
 
 def file_name(results: Results, group: str, metric: str) -> str:
     """Return the name of a plot's file."""
-    return f"{group}-{metric.replace('_', '-')}-{short(results)}.svg"
+    return f"{group}-{metric.lower().replace('_', '-')}-{short(results)}.svg"
 
 
 def section(results: Results) -> str:
@@ -111,9 +117,9 @@ def section(results: Results) -> str:
         parts.append("Failed:\n\n" + "\n".join(f"* {each.splitlines()[0]}" for each in failed))
     for name, group in results.groups.items():
         parts.append(f"### {group.title}, CPython {short(results)}")
-        drawn = [metric for each, metric in PLOTS if each == name] or ["result"]
+        drawn = [metric for each, metric in PLOTS if each == name] or ["stdio", "HTTP"]
         parts += [
-            f"![{group.title}: {titles.get(each, 'by size')}](benchmarks/{file_name(results, name, each)})"
+            f"![{group.title}: {titles.get(each, each)}](benchmarks/{file_name(results, name, each)})"
             for each in drawn
         ]
         parts.append(markdown(figures_table(group)))

@@ -40,17 +40,13 @@ class Pipe:
         if self._era == "legacy":
             self.greet()
             self.exchange(INITIALIZED + b"\n", 0)
-        self.check(self.ask(call(1, self._era) + b"\n"), TEXT)
+        if TEXT.encode() not in (reply := self.ask(call(1, self._era) + b"\n")):
+            raise self._child.failed(f"a wrong answer came: {reply[:300]!r}")
 
     def greet(self) -> None:
         """Send `initialize` and see that it is answered."""
         if "result" not in json.loads(self.ask(INITIALIZE + b"\n")):
             raise self._child.failed("initialize was refused")
-
-    def check(self, reply: bytes, text: str) -> None:
-        """See that a reply holds this text.  Raises `ChildFailed`."""
-        if text not in str(json.loads(reply).get("result")):
-            raise self._child.failed(f"a wrong answer came: {reply[:300]!r}")
 
     def ask(self, line: bytes) -> bytes:
         """Send one line and return the line that comes back."""

@@ -47,7 +47,8 @@ def test_each_plot_is_a_picture_with_a_name_of_its_own() -> None:
     drawn = dict(plots(found()))
 
     assert sorted(drawn) == [
-        "sizes-result-3.11.svg", "stdio-server-rate-3.11.svg", "stdio-server-serial-us-3.11.svg",
+        "sizes-http-3.11.svg",
+        "sizes-stdio-3.11.svg", "stdio-server-rate-3.11.svg", "stdio-server-serial-us-3.11.svg",
     ]  # fmt: skip
     for picture in drawn.values():
         assert ET.fromstring(picture).tag == "{http://www.w3.org/2000/svg}svg"
