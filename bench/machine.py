@@ -1,4 +1,4 @@
-"""On what was measured: the machine, its load, the Python, and our own versions."""
+"""On what was measured: the machine, how busy it is, the Python, and our own versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-__all__ = ("machine", "our_versions", "python_version")
+__all__ = ("load", "machine", "our_versions", "python_version")
 
 OURS: Final = ("anywire", "msgspec", "aiohttp", "uvicorn", "httptools", "uvloop")
 
@@ -21,15 +21,19 @@ def python_version() -> str:
 
 
 def machine() -> dict[str, object]:
-    """Return what the machine is and how busy others keep it."""
+    """Return what the machine is."""
     return {
         "date": time.strftime("%Y-%m-%d %H:%M", time.gmtime()),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
         "python": f"{platform.python_implementation()} {sys.version}",
-        "load": [round(each, 2) for each in os.getloadavg()],
     }
+
+
+def load() -> float:
+    """Return how many programs wanted a core at a time in the last minute; ours is one or two of them."""
+    return round(os.getloadavg()[0], 1)
 
 
 def _processor() -> str:

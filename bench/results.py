@@ -53,6 +53,8 @@ class Results:
     versions: dict[str, dict[str, str]]
     quick: bool = False
     seconds: float = 0.0
+    loads: list[float] = field(default_factory=list[float])
+    """How busy the machine was after each group."""
     groups: dict[str, GroupResult] = field(default_factory=dict[str, GroupResult])
 
     def rounds(self, group: str, case: str, metric: str) -> Rounds:

@@ -11,7 +11,7 @@ from types import FrameType
 
 from bench.case import Case, Group, Surroundings
 from bench.child import ChildFailed
-from bench.machine import machine, our_versions, python_version
+from bench.machine import load, machine, our_versions, python_version
 from bench.peers import Peers, PeerUnavailable
 from bench.results import CaseResult, GroupResult, Results
 
@@ -54,6 +54,7 @@ def run_groups(groups: Sequence[Group], peers: Peers, *, quick: bool, rounds: in
         seconds = min(group.seconds, 0.05) if quick else group.seconds
         around = Surroundings(sys.executable, peers, seconds, quick)
         results.groups[group.name] = run_group(group, around, 1 if quick else rounds or group.rounds)
+        results.loads.append(load())
     results.seconds = round(time.monotonic() - began, 1)
     return results
 
