@@ -135,6 +135,6 @@ def about(results: Results) -> str:
     return (
         f"Measured {machine['date']} UTC in {results.seconds / 60:.0f} minutes on {machine['processor']}, "
         f"{machine['cores']} cores, {machine['system']}, Python {results.python}, with {listed}.  "
-        f"The load was {min(loads):g} to {max(loads):g}, of which a measurement makes one or two; the rest were others, "
-        "who take from the calls a second, and hardly from the processor time."
+        f"The load was {min(loads):g} to {max(loads):g}, of which a measurement makes one or two; "
+        "the rest were others, who take from the calls a second, and hardly from the processor time."
     )
