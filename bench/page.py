@@ -128,13 +128,17 @@ def section(results: Results) -> str:
 
 def about(results: Results) -> str:
     """Say on what it was measured."""
-    machine, loads = results.machine, results.loads or [0.0]
+    machine, loads = results.machine, results.loads
     versions = {name: version for found in results.versions.values() for name, version in found.items()}
     versions.pop("unavailable", None)
     listed = ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
-    return (
+    told = (
         f"Measured {machine['date']} UTC in {results.seconds / 60:.0f} minutes on {machine['processor']}, "
-        f"{machine['cores']} cores, {machine['system']}, Python {results.python}, with {listed}.  "
-        f"The load was {min(loads):g} to {max(loads):g}, of which a measurement makes one or two; "
+        f"{machine['cores']} cores, {machine['system']}, Python {results.python}, with {listed}."
+    )
+    if not loads:
+        return told
+    return (
+        f"{told}  The load was {min(loads):g} to {max(loads):g}, of which a measurement makes one or two; "
         "the rest were others, who take from the calls a second, and hardly from the processor time."
     )
