@@ -13,8 +13,8 @@ from bench.table import number
 
 __all__ = ("Bar", "bars", "lines")
 
-WIDTH: Final = 860
-LABELS: Final = 290
+WIDTH: Final = 930
+LABELS: Final = 360
 VALUES: Final = 90
 ROW: Final = 22
 TOP: Final = 54
