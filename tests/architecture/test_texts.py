@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PLACES = ("src", "tests", "docs", "examples", ".ci", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+PLACES = ("src", "tests", "bench", "docs", "examples", ".ci", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 GENERATED = frozenset({"__pycache__", "node_modules"})
 
 # Written so that no pattern matches its own text.

@@ -84,28 +84,6 @@ def test_the_server_answers_and_leaves() -> None:
     assert len(reply["result"]["content"][0]["text"]) == 128
 
 
-def test_the_stopwatch_runs() -> None:
-    """The script behind what the README says of starting measures each program that it names."""
-    done = run(ROOT / "docs" / "start_time.py", "1")
-
-    lines = done.stdout.decode().splitlines()
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert matches("import asyncio, msgspec ... ms   x 1.00", lines[0])
-    assert [line.split("  ")[0] for line in lines[1:]] == ["server.py", "anywire serve", "anywire bridge"]
-
-
-def test_what_a_call_costs_is_measured_over_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Alone and together, without a bridge and with ours."""
-    monkeypatch.setenv("CALLS", "100")
-    done = run(ROOT / "docs" / "call_time.py", "1")
-
-    lines = done.stdout.decode().splitlines()
-    assert (done.returncode, done.stderr) == (0, b"")
-    ways = ["stdio to HTTP", "HTTP to stdio", "stdio to stdio"]
-    assert [line[:33].split("  ")[0] for line in lines] == [way for way in ways for _ in range(2)]
-    assert all(matches("... µs ... calls/s", line) for line in lines)
-
-
 def test_what_the_tutorial_puts_into_a_host_is_what_a_host_can_start(tmp_path: Path) -> None:
     """Its paths are those of the reader's folder; the server is the one that the page writes, as a whole."""
     page = blocks((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"))

@@ -49,16 +49,16 @@ class NodeMissing(Exception):
     """There is no usable node on this machine."""
 
 
-def python_peer(requirement: str) -> Path:
-    """The interpreter of an environment that holds just this requirement."""
-    facts = (requirement, sys.version, sys.base_prefix, platform.machine())
-    folder = PEERS / f"{re.sub(r'[^a-z0-9.]+', '-', requirement)}-{digest(*facts)}"
+def python_peer(*requirements: str) -> Path:
+    """The interpreter of an environment that holds just these requirements; the first gives it its name."""
+    facts = (*requirements, sys.version, sys.base_prefix, platform.machine())
+    folder = PEERS / f"{re.sub(r'[^a-z0-9.]+', '-', requirements[0])}-{digest(*facts)}"
     python = folder / "bin" / "python"
     with installing(folder) as needed:
         if needed is not None:
             needed.step(sys.executable, "-m", "venv", folder)
             pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-            needed.step(*pip, "--retries", "2", "--timeout", "30", requirement)
+            needed.step(*pip, "--retries", "2", "--timeout", "30", *requirements)
     return python
 
 

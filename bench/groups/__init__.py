@@ -1,0 +1,1 @@
+"""What is measured, one group a file: its cases are measured in turns."""
