@@ -52,9 +52,7 @@ def test_the_server_is_listed_called_and_examined_by_its_name(file: Path) -> Non
         (("list", "--server", "far"), 4, "127.0.0.1:1"),
     ],
 )
-def test_what_cannot_be_called_is_told(
-    words: tuple[str, ...], code: int, sentence: str, file: Path
-) -> None:
+def test_what_cannot_be_called_is_told(words: tuple[str, ...], code: int, sentence: str, file: Path) -> None:
     """In a sentence; a header's value is taken as the file has it."""
     told = run(file, *words)
 
