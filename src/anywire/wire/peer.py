@@ -109,6 +109,16 @@ _progress_decoder = msgspec.json.Decoder(_ProgressParams)
 class Peer:
     """The state of one side of one connection.  See the module for the rules."""
 
+    __slots__ = (
+        "_closed",
+        "_deadlines",
+        "_incoming",
+        "_limits",
+        "_next_id",
+        "_outgoing",
+        "_paused_at",
+    )
+
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._next_id = 0
@@ -194,7 +204,7 @@ class Peer:
     def receive(self, message: Message, now: float) -> Event:
         """Take one message of the peer and say what it means."""
         if type(message) is Request:
-            return self._receive_request(message)
+            return self.receive_request(message)
         if type(message) is Notification:
             if message.method == CANCELLED:
                 return self._receive_cancel(message)
@@ -227,7 +237,8 @@ class Peer:
             return False
         return True
 
-    def _receive_request(self, request: Request) -> Event:
+    def receive_request(self, request: Request) -> Request | Refused:
+        """Take a request of the peer, as `receive` does: it is returned as it is, or refused."""
         key = id_key(request.id)
         if key in self._incoming:
             id = request.id[:100].decode(errors="replace")
