@@ -19,6 +19,7 @@ from anywire.protocol.modern import (
     claims_stateless,
     code_of,
     discover_result,
+    envelope_of,
     read_envelope,
     tag_subscription,
     unsupported_version,
@@ -180,8 +181,16 @@ def test_no_params_raise(raw: bytes) -> None:
     ],
 )
 def test_a_request_is_of_this_era_when_it_names_a_revision(raw: bytes | None, claims: bool) -> None:
-    """In its metadata, however it is spelled; whichever it is."""
+    """In its metadata, however it is spelled; whichever it is.  What it says is the same in one step."""
     assert claims_stateless(raw) is claims
+    assert envelope_of(raw) == (read_envelope(raw) if claims else None)
+
+
+def test_what_is_longer_than_is_remembered_is_read_all_the_same() -> None:
+    raw = params({VERSION: "2026-07-28", CAPABILITIES: {"experimental": {"x": {"y": "z" * 5_000}}}})
+
+    for _ in range(2):
+        assert isinstance(envelope_of(raw), Envelope)
 
 
 # Results.

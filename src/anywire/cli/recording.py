@@ -63,14 +63,14 @@ class Taps:
         if self._recorder is not None and self._recorder.secrets is not None:
             self._recorder.secrets.know(values)
 
-    def of_server(self, server: str) -> Callable[[Transport], Transport]:
-        """Return what puts a tap on the transport of each client of ours.
+    def of_server(self, server: str) -> Callable[[Transport], Transport] | None:
+        """Return what puts a tap on the transport of each client of ours; None where nothing is recorded.
 
         Requests that stand for themselves, each on a transport of its own, are one conversation.
         """
         recorder = self._recorder
         if recorder is None:
-            return lambda transport: transport
+            return None
         from anywire.protocol.methods import Direction
         from anywire.record.tap import Tap
         from anywire.transport.http_call import HttpCallTransport

@@ -5,6 +5,9 @@ Specification: MCP `basic/lifecycle`, `basic/index#messages`, 2024-11-05 to 2025
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any, Final
+
 import msgspec
 from msgspec import Raw
 
@@ -28,6 +31,11 @@ from anywire.wire.codec import encode_value
 __all__ = ("ClientConversation", "ServerConversation", "ServerIdentity")
 
 
+#: Many clients say the same of themselves: so many of these are remembered, if no longer than that.
+_REMEMBERED: Final = 64
+_REMEMBERED_BYTES: Final = 2048
+
+
 class ServerIdentity(msgspec.Struct, frozen=True):
     """What a server tells every client that initializes."""
 
@@ -38,6 +46,8 @@ class ServerIdentity(msgspec.Struct, frozen=True):
 
 class _Conversation:
     """What both sides know once the handshake is done."""
+
+    __slots__ = ("revision",)
 
     def __init__(self) -> None:
         #: The revision agreed on, None before the handshake.
@@ -54,6 +64,11 @@ class _Conversation:
         return null_id(self.revision)
 
 
+#: What is known of a client before it has said anything.
+_NOBODY: Final = Implementation()
+_NOTHING: Final = ClientCapabilities()
+
+
 class ServerConversation(_Conversation):
     """The server's side of one conversation.
 
@@ -61,21 +76,38 @@ class ServerConversation(_Conversation):
     clients do both.
     """
 
+    __slots__ = ("_state", "_subscriptions", "client_capabilities", "client_info", "log_level")
+
     def __init__(self) -> None:
         super().__init__()
         #: Who the client says it is.
-        self.client_info = Implementation()
+        self.client_info = _NOBODY
         #: The least severe level of log messages that the client wants.
         self.log_level: LogLevel | None = "info"
         #: What the client can do.
-        self.client_capabilities = ClientCapabilities()
+        self.client_capabilities = _NOTHING
+        # Made when they are used: most conversations have neither.
+        self._subscriptions: set[str] | None = None
+        self._state: dict[str, Any] | None = None
+
+    @property
+    def subscriptions(self) -> set[str]:
+        """The resources whose changes the client wants to hear of."""
+        if self._subscriptions is None:
+            self._subscriptions = set()
+        return self._subscriptions
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the program keeps for this conversation."""
+        if self._state is None:
+            self._state = {}
+        return self._state
 
     def initialize(self, params: bytes | None, identity: ServerIdentity) -> bytes:
         """Agree on a revision and return the raw result of `initialize`; bad params do not matter."""
-        client = _read_params(params or b"{}")
-        self.revision = negotiate_protocol_version(client.protocol_version)
-        self.client_info = client.client_info
-        self.client_capabilities = _read_capabilities(client.capabilities)
+        version, self.client_info, self.client_capabilities = _said(params or b"{}")
+        self.revision = negotiate_protocol_version(version)
         result = InitializeResult(
             protocol_version=self.revision,
             capabilities=Raw(encode_value(identity.capabilities)),
@@ -87,6 +119,8 @@ class ServerConversation(_Conversation):
 
 class ClientConversation(_Conversation):
     """The client's side of one conversation."""
+
+    __slots__ = ("capabilities", "info", "server")
 
     def __init__(self, info: Implementation, capabilities: bytes = b"{}") -> None:
         super().__init__()
@@ -115,6 +149,19 @@ class ClientConversation(_Conversation):
     def discovered(self, revision: str, server: InitializeResult) -> None:
         """The server is of the stateless era: there is no handshake, and this is what it says of itself."""
         self.server, self.revision = server, revision
+
+
+def _said(params: bytes) -> tuple[object, Implementation, ClientCapabilities]:
+    """Return what the params of `initialize` say: the revision, who the client is, and what it can do."""
+    return _read_said(params) if len(params) > _REMEMBERED_BYTES else _remembered_said(params)
+
+
+def _read_said(params: bytes) -> tuple[object, Implementation, ClientCapabilities]:
+    client = _read_params(params)
+    return client.protocol_version, client.client_info, _read_capabilities(client.capabilities)
+
+
+_remembered_said = lru_cache(_REMEMBERED)(_read_said)
 
 
 def _read_params(params: bytes) -> InitializeParams:

@@ -9,6 +9,7 @@ Specification: MCP `basic/index#_meta`, `basic/index#result-type`, `server/disco
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -45,6 +46,7 @@ __all__ = (
     "claims_stateless",
     "code_of",
     "discover_result",
+    "envelope_of",
     "read_envelope",
     "tag_subscription",
     "unsupported_version",
@@ -62,6 +64,9 @@ _VERSION_KEY: Final = PROTOCOL_VERSION_KEY.encode()
 #: What a key that names a revision ends with, however its slash is written.
 _SIGN: Final = b"/protocolVersion"
 _SLASH: Final = _SIGN[0]
+#: A client says the same of itself each time: so much of that is remembered, if it is no longer than this.
+_REMEMBERED: Final = 256
+_REMEMBERED_BYTES: Final = 1024
 # Codes of the handshake era that this one must not emit, and what stands in their place.
 _CODES: Final = {
     int(McpErrorCode.ResourceNotFound): int(JsonRpcErrorCode.InvalidParams),
@@ -91,11 +96,14 @@ class _Meta(msgspec.Struct):
     meta: Raw | UnsetType = msgspec.field(default=msgspec.UNSET, name="_meta")
 
 
+_meta_decoder = msgspec.json.Decoder(_Meta)
+
+
 def claims_stateless(params: bytes | None) -> bool:
     """Say whether a request belongs to this era: its `_meta` names a revision, whichever."""
     if params is None or _SLASH not in params or params.find(_SIGN) < 0:  # each quicker than a string `in`
         return False
-    return get_member(get_member(params, "_meta") or b"", PROTOCOL_VERSION_KEY) is not None
+    return _claims(get_member(params, "_meta") or b"")
 
 
 def claimed_revision(params: bytes | None) -> str | None:
@@ -106,10 +114,51 @@ def claimed_revision(params: bytes | None) -> str | None:
     return envelope.revision if isinstance(envelope, Envelope) else None
 
 
+def envelope_of(params: bytes | None) -> Envelope | EnvelopeFault | None:
+    """Read what a request of this era says of itself; None: it is of the other (`claims_stateless`)."""
+    if params is None or _SIGN not in params:
+        return None
+    meta = _meta_of(params)
+    if meta is None:  # it can still be found by those who look more closely
+        return read_envelope(params) if claims_stateless(params) else None
+    said, claims = _said(meta)
+    return said if claims else None
+
+
 def read_envelope(params: bytes | None) -> Envelope | EnvelopeFault:
     """Read what a request says of itself; the fault is the error to answer with."""
-    meta = _read_meta(params or b"{}")
-    if meta is None:
+    meta = _meta_of(params or b"{}")
+    return _missing(PROTOCOL_VERSION_KEY) if meta is None else _said(meta)[0]
+
+
+def _meta_of(params: bytes) -> bytes | None:
+    try:
+        meta = decode_value(params, _Meta, _meta_decoder).meta
+    except msgspec.MsgspecError:
+        return None
+    return None if isinstance(meta, UnsetType) else bytes(meta)
+
+
+def _said(meta: bytes) -> tuple[Envelope | EnvelopeFault, bool]:
+    """Return what a raw `_meta` says, and whether it names a revision."""
+    return _read_said(meta) if len(meta) > _REMEMBERED_BYTES else _remembered_said(meta)
+
+
+def _read_said(raw: bytes) -> tuple[Envelope | EnvelopeFault, bool]:
+    return _read_meta(raw), _claims(raw)
+
+
+_remembered_said = lru_cache(_REMEMBERED)(_read_said)
+
+
+def _claims(meta: bytes) -> bool:
+    return get_member(meta, PROTOCOL_VERSION_KEY) is not None
+
+
+def _read_meta(raw: bytes) -> Envelope | EnvelopeFault:
+    try:
+        meta = read(raw, RequestMeta)
+    except msgspec.MsgspecError:
         return _missing(PROTOCOL_VERSION_KEY)
     if isinstance(meta.protocol_version, UnsetType):
         return _missing(PROTOCOL_VERSION_KEY)
@@ -120,14 +169,6 @@ def read_envelope(params: bytes | None) -> Envelope | EnvelopeFault:
     info = Implementation() if isinstance(meta.client_info, UnsetType) else meta.client_info
     level = None if isinstance(meta.log_level, UnsetType) else meta.log_level
     return Envelope(meta.protocol_version, meta.client_capabilities, info, level)
-
-
-def _read_meta(params: bytes) -> RequestMeta | None:
-    try:
-        meta = decode_value(params, _Meta).meta
-        return None if isinstance(meta, UnsetType) else read(meta, RequestMeta)
-    except msgspec.MsgspecError:
-        return None
 
 
 def _missing(key: str) -> EnvelopeFault:

@@ -17,7 +17,7 @@ from anywire.session.caller import Caller
 from anywire.transport.contract import Detachable, Transport
 from anywire.wire.codec import decode_value, encode_value
 from anywire.wire.limits import Limits
-from anywire.wire.message import Notification, Request
+from anywire.wire.message import Notification
 
 if TYPE_CHECKING:
     from anywire.server.context import Context
@@ -73,16 +73,40 @@ class Terms(Protocol):
 class Conversing(Protocol):
     """What an exchange needs of the session that it is a part of."""
 
-    transport: Transport
-    service: Service
-    conversation: ServerConversation
-    caller: Caller
-    running: Running
-    teller: Teller
-    loop: asyncio.AbstractEventLoop
-    limits: Limits
-    state: dict[str, Any]
-    subscriptions: set[str]
+    @property
+    def transport(self) -> Transport:
+        """What it comes over."""
+        ...
+
+    @property
+    def service(self) -> Service:
+        """The server."""
+        ...
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that it is served on."""
+        ...
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        ...
+
+    @property
+    def running(self) -> Running:
+        """The requests that are being served."""
+        ...
+
+    @property
+    def caller(self) -> Caller:
+        """Asks the client."""
+        ...
+
+    @property
+    def teller(self) -> Teller:
+        """Tells the client of changes."""
+        ...
 
     @property
     def is_ending(self) -> bool:
@@ -102,16 +126,31 @@ class Conversing(Protocol):
         ...
 
 
-class Exchange:
+class Exchange(msgspec.Struct, eq=False):
     """What is known of a request while it is being served; `Context` is a handler's view of it.
 
     Nothing is sent for it after its answer, or once it has been cancelled.
     """
 
-    # What most requests never change, so that one that is answered at once costs little.
-    #: Why the client has withdrawn the request.
+    # A struct, since one that is answered at once costs least so.
+    #: The conversation that the request came in.
+    session: Conversing
+    #: The request's id, raw JSON.
+    id: bytes
+    method: str
+    #: The request's params, raw JSON, None where it has none.
+    params: bytes | None
+    #: What was agreed on for the request.
+    terms: Terms
+    #: The client has withdrawn the request ...
+    cancelled: bool = False
+    #: ... and this is why.
     cancel_reason: str = ""
-    #: It stands in the table of what is being served under this key, made of its id.
+    #: The answer has been sent.
+    done: bool = False
+    #: It stands in the table of what is being served ...
+    listed: bool = False
+    #: ... under this key, made of its id.
     key: bytes = b""
     #: How long a client may keep the result, where results say so.
     fresh_seconds: float = 0.0
@@ -128,23 +167,6 @@ class Exchange:
     # What a handler in a thread waits for on the loop.
     _asking: set[asyncio.Task[Any]] | None = None
 
-    def __init__(self, session: Conversing, request: Request) -> None:
-        #: The conversation that the request came in.
-        self.session = session
-        #: What was agreed on for the request.
-        self.terms: Terms = session.conversation
-        #: The request's id, raw JSON.
-        self.id = request.id
-        self.method = request.method
-        #: The request's params, raw JSON, None where it has none.
-        self.params = request.params
-        #: The client has withdrawn the request.
-        self.cancelled = False
-        #: The answer has been sent.
-        self.done = False
-        #: It stands in the table of what is being served.
-        self.listed = False
-
     def context(self) -> Context:
         """Return a handler's view of it."""
         from anywire.server.context import Context
@@ -154,7 +176,13 @@ class Exchange:
     @property
     def state(self) -> dict[str, Any]:
         """What the program keeps for the conversation."""
-        return self.session.state
+        return self.handshake.state
+
+    @property
+    def handshake(self) -> ServerConversation:
+        """What the handshake of the conversation agreed on, for what there is in that era only."""
+        assert isinstance(self.terms, ServerConversation), "a method of the other era"
+        return self.terms
 
     @property
     def meta(self) -> bytes:

@@ -9,14 +9,16 @@ Specification: none; `lifespan` is that of ASGI 3.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from anywire.server.lifespan import Lifespan
+from anywire.protocol.modern import Envelope
+from anywire.server.conversations import Conversation, Conversations
 from anywire.transport.contract import Transport
+from anywire.wire.message import Request
 
 if TYPE_CHECKING:
-    from anywire.server.session import ServerSession
+    from anywire.transport.http_call import HttpCallTransport
 
 __all__ = ("HostedServer",)
 
@@ -24,29 +26,35 @@ __all__ = ("HostedServer",)
 class HostedServer:
     """One user of a server's lifespan, and the conversations that it was given.
 
-    See `transport.contract.Life`.  `serve` begins a conversation in the background, `leave` takes back one
-    use of the lifespan.
+    See `transport.contract.Life`.  `layered` returns a transport with what is put in front of it.
     """
 
     def __init__(
-        self,
-        lifespan: Lifespan,
-        serve: Callable[[Transport], tuple[ServerSession, asyncio.Task[None]]],
-        leave: Callable[[], Awaitable[None]],
+        self, conversations: Conversations, layered: Callable[[Transport], Transport] = lambda each: each
     ) -> None:
-        self._lifespan = lifespan
-        self._serve = serve
-        self._leave = leave
-        self._conversations: dict[asyncio.Task[None], ServerSession] = {}
+        self._server = conversations
+        self._layered = layered
+        # How many of the server's conversations came this way and are not over.
+        self._accepted = 0
+        self._all_over: asyncio.Event | None = None
         self._entering: asyncio.Task[None] | None = None
         #: Everything is set up.
         self.entered = False
 
     def accept(self, transport: Transport) -> None:
         """Serve a conversation in the background."""
-        session, task = self._serve(transport)
-        self._conversations[task] = session
-        task.add_done_callback(self._conversations.pop)
+        self._server.begin(self._layered(transport), self._over)
+        self._accepted += 1
+
+    def call(self, call: HttpCallTransport, request: Request, envelope: Envelope) -> None:
+        """Serve a request that is a conversation of its own."""
+        if self._server.call(call, request, envelope, self._over):
+            self._accepted += 1
+
+    def _over(self, conversation: Conversation) -> None:
+        self._accepted -= 1
+        if self._all_over is not None and not self._accepted:
+            self._all_over.set()
 
     async def enter(self) -> None:
         """Have everything set up, unless it is.
@@ -54,7 +62,7 @@ class HostedServer:
         Raises what the set-up raises; then it may be tried again.
         """
         if self._entering is None:
-            self._entering = asyncio.get_running_loop().create_task(self._lifespan.enter())
+            self._entering = asyncio.get_running_loop().create_task(self._server.lifespan.enter())
         entering = self._entering
         try:
             await asyncio.shield(entering)  # whoever waits may go, others wait as well
@@ -67,12 +75,13 @@ class HostedServer:
     async def leave(self) -> None:
         """End the conversations and have everything taken down.  Idempotent; raises what that raises."""
         entering, self._entering, self.entered = self._entering, None, False
-        tasks = list(self._conversations)
-        for session in list(self._conversations.values()):
-            session.end()
-        if tasks:
-            await asyncio.wait(tasks)  # each has its bounds
+        for conversation, over in list(self._server.accepted.items()):
+            if over == self._over:
+                conversation.end()
+        while self._accepted:  # each has its bounds
+            self._all_over = asyncio.Event()
+            await self._all_over.wait()
         if entering is not None:
             await asyncio.wait((entering,))
             if not entering.cancelled() and entering.exception() is None:
-                await self._leave()
+                await self._server.leave()

@@ -54,9 +54,13 @@ class Lifespan:
             await self.leave()
             raise
 
+    def let_go(self) -> None:
+        """Be one user less, where there are others."""
+        self._users -= 1
+
     async def leave(self) -> None:
         """Be one user less; the last returns when everything is taken down.  Raises what that raises."""
-        self._users -= 1
+        self.let_go()
         if self._users > 0 or self._task is None or self._leave is None:
             return
         self._leave.set()

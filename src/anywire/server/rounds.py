@@ -26,7 +26,7 @@ def begin_round(session: Conversing, request: Request, envelope: Envelope) -> St
 
     A request that goes on with a held call wakes its handler up; one that cannot go on is refused.
     """
-    exchange = StatelessExchange(session, request, envelope)
+    exchange = StatelessExchange(session, request.id, request.method, request.params, envelope)
     raw = request.params or b"{}"
     if b'"inputResponses"' not in raw and b'"requestState"' not in raw:
         return exchange

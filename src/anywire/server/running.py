@@ -16,11 +16,13 @@ __all__ = ("Running",)
 class Running:
     """The one door to the table of exchanges that are being served."""
 
+    __slots__ = ("_exchanges", "_leaving", "_loop")
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._exchanges: dict[bytes, Exchange] = {}
-        # Handlers of withdrawn requests, until they have stopped.
-        self._leaving: set[asyncio.Task[None]] = set()
+        # Handlers of withdrawn requests, until they have stopped; made for the first of them.
+        self._leaving: set[asyncio.Task[None]] | None = None
 
     def __len__(self) -> int:
         return len(self._exchanges)
@@ -34,7 +36,12 @@ class Running:
     def tasks(self) -> list[asyncio.Task[None]]:
         """All handlers that have not ended, wanted or not."""
         wanted = [each.task for each in self._exchanges.values() if each.task is not None]
-        return [*wanted, *self._leaving]
+        return [*wanted, *(self._leaving or ())]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is served and all handlers have ended."""
+        return not self._exchanges and not self._leaving
 
     def start(self, exchange: Exchange, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a handler in a task of its own; an eager one that does not wait is done on return."""
@@ -67,8 +74,9 @@ class Running:
             return
         exchange.cancel(reason)
         if exchange.task is not None:
-            self._leaving.add(exchange.task)
-            exchange.task.add_done_callback(self._leaving.discard)
+            leaving = self._leaving = set() if self._leaving is None else self._leaving
+            leaving.add(exchange.task)
+            exchange.task.add_done_callback(leaving.discard)
 
     def cancel_all(self, reason: str) -> None:
         """Stop all."""

@@ -17,13 +17,13 @@ from anywire.protocol.types.caching import CacheScope
 from anywire.protocol.types.initialize import Implementation
 from anywire.server.catalogue import Catalogue, Offer
 from anywire.server.completing import register_completion
+from anywire.server.conversations import Conversations
 from anywire.server.held import HeldCalls
 from anywire.server.hosted import HostedServer
 from anywire.server.lifespan import Lifespan, LifespanFunction
 from anywire.server.methods.table import METHODS, STATELESS_METHODS
 from anywire.server.prompt import PromptOptions, register_prompt
 from anywire.server.resource import ResourceOptions, register_resource
-from anywire.server.session import ServerSession
 from anywire.server.tool import RegisteredTool, ToolOptions, register_tool
 from anywire.session.threads import DaemonThreads
 from anywire.transport.contract import Transport
@@ -101,12 +101,13 @@ class Server:
         self.cache_scope: CacheScope = cache_scope
         #: Where handlers run that block.
         self.threads = DaemonThreads(limits.worker_threads)
-        #: Puts something in front of each transport that is accepted, such as a tap.
-        self.layer: Callable[[Transport], Transport] = lambda transport: transport
+        #: Puts something in front of each transport that is accepted, such as a tap; None: nothing.
+        self.layer: Callable[[Transport], Transport] | None = None
         self._limits = limits
         self._lifespan = Lifespan(lifespan)
-        self._sessions: dict[Transport, ServerSession] = {}
-        self._accepted: dict[ServerSession, asyncio.Task[None]] = {}
+        self._conversations = Conversations(self, self._lifespan, limits)
+        self._sessions = self._conversations.sessions
+        self._accepted = self._conversations.accepted
 
     def __repr__(self) -> str:
         return f"<Server {self._info.name}, {self.catalogue!r}, {len(self._sessions)} conversations>"
@@ -221,34 +222,20 @@ class Server:
 
     def resource_updated(self, uri: str) -> None:
         """Tell every client that subscribed to a resource that it has changed.  Callable from any thread."""
-        self._tell_all(lambda session: session.tell_updated(uri))
+        self._conversations.tell_all(lambda each: each.tell_updated(uri))
 
     def elicitation_complete(self, elicitation_id: str) -> None:
         """Tell the clients that a user has done what there was to do at an address (2025-11-25)."""
-        self._tell_all(lambda session: session.tell_elicited(elicitation_id))
+        self._conversations.tell_all(lambda each: each.tell_elicited(elicitation_id))
 
     def _tell_changed(self, offer: Offer) -> None:
-        self._tell_all(lambda session: session.tell_changed(offer))
-
-    def _tell_all(self, tell: Callable[[ServerSession], None]) -> None:
-        for session in list(self._sessions.values()):
-            try:
-                session.loop.call_soon_threadsafe(tell, session)
-            except RuntimeError:
-                pass  # its loop is closed, and the conversation with it
+        self._conversations.tell_all(lambda each: each.tell_changed(offer))
 
     # How it is served.
 
     def accept(self, transport: Transport) -> None:
         """Serve a conversation in the background; what a `Listener` calls."""
-        self._begin(transport)
-
-    def _begin(self, transport: Transport) -> tuple[ServerSession, asyncio.Task[None]]:
-        session = self._session(self.layer(transport))
-        task = asyncio.get_running_loop().create_task(self._run_in_background(session))
-        self._accepted[session] = task
-        task.add_done_callback(lambda _: self._accepted.pop(session, None))
-        return session, task
+        self._conversations.begin(self.layered(transport))
 
     async def serve(self, transport: Transport) -> None:
         """Serve one conversation until its end.
@@ -257,11 +244,11 @@ class Server:
         transport has no conversation left.  Never ends the process; raises a handler's `SystemExit` or
         `KeyboardInterrupt` after an orderly end.
         """
-        known = self._sessions.get(transport)
-        if known is not None:
-            await known.wait()
-        elif not transport.closed:
-            await self._run(self._session(transport))
+        await self._conversations.serve(transport)
+
+    def layered(self, transport: Transport) -> Transport:
+        """Return a transport with what is put in front of it."""
+        return transport if self.layer is None else self.layer(transport)
 
     def wall_clock(self) -> float:
         """The seconds of the epoch."""
@@ -270,8 +257,7 @@ class Server:
     async def close(self) -> None:
         """End all conversations that were accepted, and the calls that wait for input."""
         await self.held.end("the server is closed")
-        for session in list(self._accepted):
-            await session.close()
+        await self._conversations.close()
 
     def http_app(
         self,
@@ -299,7 +285,7 @@ class Server:
         """Return what `http_app` does, for a guard of your own."""
         from anywire.transport.http_server import HttpListener
 
-        hosted = HostedServer(self._lifespan, self._begin, self._leave)
+        hosted = HostedServer(self._conversations, self.layered)
         return HttpListener(
             hosted.accept,
             METHODS.__contains__,
@@ -307,6 +293,7 @@ class Server:
             path=path,
             life=hosted,
             stateless=self._stateless_face() if "modern" in self.eras else None,
+            call=hosted.call if self.layer is None else None,
             limits=limits or self.limits,
         )
 
@@ -361,38 +348,4 @@ class Server:
         # Not the handlers' threads: the loop stops its executor when it closes, and blocking look-ups
         # of names must not wait for a handler that blocks.
         asyncio.get_running_loop().set_default_executor(DaemonThreads(self._limits.worker_threads))
-        await self.serve(self.layer(StdioListener(limits=self._limits).open()))
-
-    def _session(self, transport: Transport) -> ServerSession:
-        session = ServerSession(transport, self, self._limits)
-        self._sessions[transport] = session
-        return session
-
-    async def _run_in_background(self, session: ServerSession) -> None:
-        """A handler that ends the server ends this conversation; the program around it goes on."""
-        try:
-            await self._run(session)
-        except (SystemExit, KeyboardInterrupt) as error:
-            _log.warning("a handler of %s ended a conversation with %r", self._info.name, error)
-        except Exception:  # noqa: BLE001 nobody else would hear of it
-            _log.exception("the lifespan of %s failed, and a conversation with it", self._info.name)
-
-    async def _run(self, session: ServerSession) -> None:
-        try:
-            await self._lifespan.enter()
-            try:
-                await session.run()
-            finally:
-                await session.close()
-                await self._leave()
-        finally:
-            try:
-                await session.close()
-            finally:
-                self._sessions.pop(session.transport, None)
-
-    async def _leave(self) -> None:
-        """Be one user of the lifespan less; calls that wait for input do not outlive it."""
-        if self._lifespan.users == 1:
-            await self.held.end("the server has ended")
-        await self._lifespan.leave()
+        await self.serve(self.layered(StdioListener(limits=self._limits).open()))

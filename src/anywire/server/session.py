@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+from collections.abc import Callable
 
 import msgspec
 
 from anywire.errors import AnywireError, TransportClosed
 from anywire.protocol.features import Feature, has
 from anywire.protocol.legacy import ServerConversation
-from anywire.protocol.modern import EnvelopeFault, claims_stateless, read_envelope, unsupported_version
+from anywire.protocol.modern import envelope_of, unsupported_version
 from anywire.protocol.types.elicitation import ElicitationCompleteParams
 from anywire.protocol.types.resources import ResourceUpdatedParams
 from anywire.server.catalogue import Offer
 from anywire.server.exchange import Exchange
-from anywire.server.methods.table import METHODS, STATELESS_METHODS
-from anywire.server.rounds import begin_round
+from anywire.server.methods.stateless import serve_stateless
+from anywire.server.methods.table import METHODS
 from anywire.server.running import Running
 from anywire.server.service import Service
 from anywire.server.stateless import StatelessExchange
 from anywire.server.telling import Teller
 from anywire.session.caller import Caller
-from anywire.transport.contract import Transport
+from anywire.transport.contract import Transport, ignore
 from anywire.wire.batch import BatchReplies
 from anywire.wire.codec import encode_value
 from anywire.wire.limits import Limits
@@ -57,30 +57,53 @@ class ServerSession:
     client has sent its last message, what was accepted is finished, within bounds.
     """
 
+    __slots__ = (
+        "_batches",
+        "_caller",
+        "_closed",
+        "_finishing",
+        "_hurry",
+        "_peer",
+        "_serves_handshakes",
+        "_serves_stateless",
+        "_teller",
+        "conversation",
+        "exit",
+        "is_ending",
+        "is_over",
+        "limits",
+        "loop",
+        "on_over",
+        "running",
+        "service",
+        "transport",
+    )
+
     def __init__(self, transport: Transport, service: Service, limits: Limits) -> None:
         self.transport = transport
         self.service = service
         self.limits = limits
         self.conversation = ServerConversation()
         self.loop = asyncio.get_running_loop()
-        #: The resources whose changes the client wants to hear of.
-        self.subscriptions: set[str] = set()
-        #: What the program keeps for this conversation.
-        self.state: dict[str, Any] = {}
         self._peer = Peer(limits)
-        #: Asks the client.
-        self.caller = Caller(transport, self._peer, limits)
-        self._batches = BatchReplies()
         #: The requests that are being served.
         self.running = Running(self.loop)
-        #: Tells the client of changes.
-        self.teller = Teller(transport)
+        # What most conversations never need is made when they do: there may be very many that idle.
+        self._caller: Caller | None = None
+        self._teller: Teller | None = None
+        self._batches: BatchReplies | None = None
         self._serves_stateless = "modern" in service.eras
         self._serves_handshakes = "legacy" in service.eras
-        self._hurry = asyncio.Event()
+        self._hurry: asyncio.Event | None = None
         self._finishing: asyncio.Task[None] | None = None
-        self._closed = asyncio.Event()
-        self._exit: BaseException | None = None
+        self._closed: asyncio.Event | None = None
+        #: What a handler raised to end the program, if that is why it ends.
+        self.exit: BaseException | None = None
+        #: Whether it is about to end ...
+        self.is_ending = False
+        #: ... and whether it has ended, which is told once.
+        self.is_over = False
+        self.on_over: Callable[[ServerSession], None] = ignore
         callbacks = transport.callbacks
         callbacks.on_message = self._on_message
         callbacks.on_error = self._on_error
@@ -99,9 +122,33 @@ class ServerSession:
 
     async def wait(self) -> None:
         """Return at the end; raises what `run()` raises."""
-        await self._closed.wait()
-        if self._exit is not None:
-            raise self._exit
+        await self._until_over()
+        if self.exit is not None:
+            raise self.exit
+
+    async def _until_over(self) -> None:
+        if not self.is_over:
+            self._closed = self._closed or asyncio.Event()
+            await self._closed.wait()
+
+    @property
+    def subscriptions(self) -> set[str]:
+        """The resources whose changes the client wants to hear of."""
+        return self.conversation.subscriptions
+
+    @property
+    def caller(self) -> Caller:
+        """Asks the client."""
+        if self._caller is None:
+            self._caller = Caller(self.transport, self._peer, self.limits)
+        return self._caller
+
+    @property
+    def teller(self) -> Teller:
+        """Tells the client of changes."""
+        if self._teller is None:
+            self._teller = Teller(self.transport)
+        return self._teller
 
     def end(self) -> None:
         """End the conversation now: running handlers are cancelled and answered as such."""
@@ -110,7 +157,7 @@ class ServerSession:
     async def close(self) -> None:
         """As `end()`, and wait for it."""
         self.end()
-        await self._closed.wait()
+        await self._until_over()
 
     # In.
 
@@ -132,7 +179,8 @@ class ServerSession:
                 self._serve(event)
             case CancelReceived():
                 self.running.cancel(event.key, event.reason)
-                self._send_batch(self._batches.drop(event.key))
+                if self._batches is not None:
+                    self._send_batch(self._batches.drop(event.key))
             case Settled():
                 self.caller.settle(event)
             case ProgressReceived():
@@ -144,31 +192,19 @@ class ServerSession:
 
     def _serve(self, request: Request) -> None:
         try:
-            if self._serves_stateless and claims_stateless(request.params):
-                self._serve_stateless(request)
+            envelope = envelope_of(request.params) if self._serves_stateless else None
+            if envelope is not None:
+                serve_stateless(self, request, envelope)
             elif not self._serves_handshakes:
                 self._refuse_legacy(request)
             elif (method := METHODS.get(request.method)) is None:
                 reason = f"Method not found: {request.method}"
                 self.fail(request.id, JsonRpcErrorCode.MethodNotFound, reason)
             else:
-                method(Exchange(self, request))
+                method(Exchange(self, request.id, request.method, request.params, self.conversation))
         except Exception:  # noqa: BLE001 whatever goes wrong costs this request and no other
             _log.exception("%s failed", request.method)
             self.fail(request.id, JsonRpcErrorCode.InternalError, f"Internal error in {request.method}")
-
-    def _serve_stateless(self, request: Request) -> None:
-        envelope = read_envelope(request.params)
-        if isinstance(envelope, EnvelopeFault):
-            self.fail(request.id, envelope.code, envelope.message, envelope.data)
-            return
-        method = STATELESS_METHODS.get(request.method)
-        if method is None:
-            self.fail(request.id, JsonRpcErrorCode.MethodNotFound, f"Method not found: {request.method}")
-            return
-        exchange = begin_round(self, request, envelope)
-        if exchange is not None:
-            method(exchange)
 
     def _refuse_legacy(self, request: Request) -> None:
         """A client of the handshake era learns which revisions are served here."""
@@ -183,23 +219,24 @@ class ServerSession:
             fault = create_error_response(None, JsonRpcErrorCode.InvalidRequest, reason)
             self._post(msgspec.structs.replace(fault, id=self.conversation.null_id))
             return
-        self._batches.begin()
+        batches = self._batches = self._batches or BatchReplies()
+        batches.begin()
         for item in batch.items:
-            self._receive_item(item)
-        self._send_batch(self._batches.finish_reading())
+            self._receive_item(item, batches)
+        self._send_batch(batches.finish_reading())
 
-    def _receive_item(self, item: Message | Fault) -> None:
+    def _receive_item(self, item: Message | Fault, batches: BatchReplies) -> None:
         if isinstance(item, Fault):
             reply = item.answer(self.conversation.null_id)
             if reply is not None:
-                self._batches.add_now(reply)
+                batches.add_now(reply)
             return
         event = self._peer.receive(item, self.loop.time())
         if isinstance(event, Refused):
-            self._batches.add_now(event.reply)
+            batches.add_now(event.reply)
             return
         if isinstance(event, Request):
-            self._batches.expect(event.id)
+            batches.expect(event.id)
             if event.method in _ALONE:
                 reason = f"Invalid Request: {event.method} must not be part of a batch"
                 self.fail(event.id, JsonRpcErrorCode.InvalidRequest, reason)
@@ -228,7 +265,7 @@ class ServerSession:
     def reply(self, id: bytes, result: bytes) -> None:
         """Answer a request with a raw result, unless it was answered or cancelled before."""
         if self._peer.respond(id):
-            if self._batches.active:
+            if self._batches is not None and self._batches.active:
                 self._send(Response(id, result))
             elif not self.transport.closed:  # straight to the wire: this is the hot path
                 self.transport.post(Response(id, result), id)
@@ -266,7 +303,8 @@ class ServerSession:
 
     def _send(self, reply: Response | ErrorResponse) -> None:
         """Send the one answer of a request, with those of its batch if it came in one."""
-        gathered = self._batches.add(reply)
+        batches = self._batches
+        gathered = batches.add(reply) if batches is not None and batches.active else None
         if gathered is not None:
             self._send_batch(gathered)
         else:
@@ -282,14 +320,9 @@ class ServerSession:
 
     # The end.
 
-    @property
-    def is_ending(self) -> bool:
-        """Whether the conversation is about to end."""
-        return self._finishing is not None
-
     def end_by(self, error: BaseException) -> None:
         """The program wants to end: a handler raised `SystemExit` or `KeyboardInterrupt`."""
-        self._exit = error
+        self.exit = error
         self._finish(0.0)
 
     def _on_end(self) -> None:
@@ -298,17 +331,26 @@ class ServerSession:
 
     def _finish(self, grace: float) -> None:
         """End the conversation after so many seconds at most; a later call can only hasten it."""
+        hurry = self._hurry = self._hurry or asyncio.Event()
         if grace <= 0.0:
-            self._hurry.set()
-        if self._finishing is None:
-            self._finishing = self.loop.create_task(self._finish_in_order(grace))
+            hurry.set()
+        if not self.is_ending:
+            self.is_ending = True
+            self._finishing = self.loop.create_task(self._finish_in_order(grace, hurry))
             # A task that is cancelled before its first step, as at the end of a loop, runs no `finally`.
-            self._finishing.add_done_callback(lambda _: self._closed.set())
+            self._finishing.add_done_callback(lambda _: self._set_over())
 
-    async def _finish_in_order(self, grace: float) -> None:
+    def _set_over(self) -> None:
+        if not self.is_over:
+            self.is_over = True
+            if self._closed is not None:
+                self._closed.set()
+            self.on_over(self)
+
+    async def _finish_in_order(self, grace: float, hurry: asyncio.Event) -> None:
         """Let running handlers end, for so long; then cancel them; then leave what is stuck behind."""
         try:
-            await self._drain(grace)
+            await self._drain(grace, hurry)
             for exchange in self._listeners():
                 if exchange.listens_to is not None:
                     exchange.end_listening()
@@ -322,12 +364,14 @@ class ServerSession:
                 self.fail(exchange.id, JsonRpcErrorCode.InternalError, reason)
             await self.transport.close()
         finally:
-            self._closed.set()
+            self._set_over()
 
-    async def _drain(self, grace: float) -> None:
+    async def _drain(self, grace: float, hurry: asyncio.Event) -> None:
+        if not self.running.tasks:
+            return
         waits = (
             self.loop.create_task(self._wait_for_handlers(grace)),
-            self.loop.create_task(self._hurry.wait()),
+            self.loop.create_task(hurry.wait()),
         )
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
@@ -339,7 +383,16 @@ class ServerSession:
             await asyncio.wait(handlers, timeout=seconds)
 
     def _on_close(self, error: AnywireError | None) -> None:
-        self.caller.close(error or TransportClosed("the connection to the client is closed"))
-        self.teller.stop()
+        error = error or TransportClosed("the connection to the client is closed")
+        if self._caller is not None:
+            self._caller.close(error)
+        else:
+            self._peer.close(error)
+        if self._teller is not None:
+            self._teller.stop()
+        if self.running.is_idle and not self.is_ending:
+            self.is_ending = True
+            self._set_over()  # at once: there is nothing to wait for
+            return
         self.running.cancel_all("the connection is closed")
         self._finish(0.0)

@@ -53,26 +53,25 @@ class _Question:
         self.future = future
 
 
-class StatelessExchange(Exchange):
+class StatelessExchange(Exchange, eq=False):
     """See `Exchange`.  Between two rounds it belongs to no session, and `id` is that of the last round."""
 
-    def __init__(self, session: Conversing, request: Request, envelope: Envelope) -> None:
-        super().__init__(session, request)
-        self.terms = envelope
-        self._state: dict[str, Any] = {}
-        self._questions: dict[str, _Question] = {}
-        self._asked = 0
-        self._flushing = False
-        # The answer of a handler that did not wait for its client.
-        self._late: Callable[[], None] | None = None
-        #: It waits for the client to make its request again.
-        self.held = False
-        #: What it is told of, for a `subscriptions/listen`.
-        self.listens_to: SubscriptionFilter | None = None
+    #: It waits for the client to make its request again.
+    held: bool = False
+    #: What it is told of, for a `subscriptions/listen`.
+    listens_to: SubscriptionFilter | None = None
+    _state: dict[str, Any] | None = None
+    _questions: dict[str, _Question] = msgspec.field(default_factory=dict[str, _Question])
+    _asked: int = 0
+    _flushing: bool = False
+    # The answer of a handler that did not wait for its client.
+    _late: Callable[[], None] | None = None
 
     @property
     def state(self) -> dict[str, Any]:
         """What the program keeps for this call alone: no request knows of another."""
+        if self._state is None:
+            self._state = {}
         return self._state
 
     # Answering.

@@ -19,6 +19,8 @@ class Teller:
     by what there is to tell of.
     """
 
+    __slots__ = ("_due", "_sending", "_transport")
+
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._due: dict[Hashable, tuple[Notification, bytes | None]] = {}

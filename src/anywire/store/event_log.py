@@ -92,12 +92,15 @@ class MemoryEventLog:
     A `budget` bounds it together with other logs.
     """
 
+    __slots__ = ("_budget", "_bytes", "_closed", "_events", "_known", "_max_bytes", "_max_events", "_next")
+
     def __init__(self, max_events: int, max_bytes: int, budget: SharedBudget | None = None) -> None:
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._budget = budget
         self._closed = False
-        self._events: deque[tuple[int, LoggedEvent]] = deque()
+        # Made for the first event: there may be very many logs that have none.
+        self._events: deque[tuple[int, LoggedEvent]] | tuple[()] = ()
         self._bytes = 0
         self._next = 1
         # From which number on each stream is known: that before its first event, or of the last one that
@@ -113,12 +116,11 @@ class MemoryEventLog:
         if self._closed:
             return event
         self._know(stream)
-        self._events.append((self._next, event))
+        events = self._events = self._events or deque()
+        events.append((self._next, event))
         self._next += 1
         self._bytes += len(data)
-        while len(self._events) > 1 and (
-            len(self._events) > self._max_events or self._bytes > self._max_bytes
-        ):
+        while len(events) > 1 and (len(events) > self._max_events or self._bytes > self._max_bytes):
             self.drop_oldest()
         if self._budget is not None:
             self._budget.took(self, len(data))
@@ -163,6 +165,7 @@ class MemoryEventLog:
 
     def drop_oldest(self) -> None:
         """Let go the oldest event."""
+        assert self._events
         place, event = self._events.popleft()
         self._bytes -= len(event.data)
         if event.stream in self._known:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, MutableMapping
 from typing import Any, Final, TypeAlias
+
+import msgspec
 
 from anywire.protocol.http.cors import share_with
 from anywire.protocol.http.guard import Guard
@@ -29,13 +31,13 @@ __all__ = (
     "Scope",
     "Send",
     "Wire",
-    "ending_politely",
     "follow_lifespan",
     "head_from",
     "headers_of",
     "path_of",
     "read_head_of",
     "text_of",
+    "told_to_end",
 )
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -75,17 +77,15 @@ class Intake:
         self.size = 0
 
 
-class Wire:
+class Wire(msgspec.Struct, eq=False):
     """One request's way in and its response's way out.  Every method but one may raise `ClientGone`."""
 
+    _receive: Receive
+    _send: Send
     _gone: bool = False
     _begun: bool = False
     #: What goes on each answer besides, so that a page may read it.
     _shared: Headers | None = None
-
-    def __init__(self, receive: Receive, send: Send) -> None:
-        self._receive = receive
-        self._send = send
 
     def share(self, head: Head, guard: Guard, methods: str) -> bool:
         """Let a page read the answer if it may; say whether it asks no more than that."""
@@ -238,13 +238,9 @@ class Wire:
             raise ClientGone from error
 
 
-@contextlib.contextmanager
-def ending_politely() -> Generator[None]:
-    """Take a cancellation for the end of a stream: at their end servers tell long responses no other way."""
-    try:
-        yield
-    except asyncio.CancelledError:
-        _log.debug("a stream was cancelled and ends")
+def told_to_end() -> None:
+    """Note that a stream was cancelled, which is its end: so servers tell long responses of their own."""
+    _log.debug("a stream was cancelled and ends")
 
 
 def text_of(headers: dict[bytes, bytes], name: bytes) -> str | None:

@@ -41,6 +41,8 @@ class Callbacks:
     program and goes to the loop's exception handler; it does not stop the transport.
     """
 
+    __slots__ = ("on_close", "on_end", "on_error", "on_failed", "on_message", "on_reopened")
+
     def __init__(self) -> None:
         #: A message, or a batch of them, has come in.
         self.on_message: Callable[[Message | Batch], None] = ignore
@@ -60,7 +62,13 @@ class Callbacks:
 class Transport(Protocol):
     """One conversation's way to its peer and back."""
 
-    callbacks: Callbacks
+    @property
+    def callbacks(self) -> Callbacks:
+        """What it calls; others may stand in their place for a while."""
+        ...
+
+    @callbacks.setter
+    def callbacks(self, callbacks: Callbacks) -> None: ...
 
     @property
     def closed(self) -> bool:

@@ -23,26 +23,23 @@ from anywire.protocol.http.server import (
     id_in_flight,
     naming,
     not_serving,
+    read_post,
     too_many_sessions,
     unknown_event,
     unknown_session,
 )
 from anywire.protocol.http.stateless import (
     StatelessFace,
-    check_call,
     is_stateless,
+    refuse_handshake,
     status_of,
 )
+from anywire.protocol.modern import Envelope, EnvelopeFault, envelope_of
 from anywire.transport.asgi import (
-    DEPARTURE,
     ClientGone,
     Headers,
-    Receive,
-    Scope,
-    Send,
     head_from,
     headers_of,
-    path_of,
     text_of,
 )
 from anywire.transport.http_call import HttpCallTransport
@@ -61,34 +58,33 @@ __all__ = ("HttpAnswer",)
 
 #: A body of this size may be a cancellation, which waits for nothing.
 _SMALL_BYTES: Final = 4096
-_NONE: Final[dict[str, Any]] = {}
 _METHODS: Final = "GET, POST, DELETE"
 #: Turns of the loop after which the reply of a handler that does not wait is there.
 _TURNS: Final = 2
 
 
-class HttpAnswer(StreamWire):
+class HttpAnswer(StreamWire, eq=False, kw_only=True):
     """One HTTP request and its response."""
 
-    def __init__(self, listener: HttpListener, receive: Receive, send: Send) -> None:
-        super().__init__(receive, send, listener.limits)
-        self._listener = listener
+    #: What it came to.
+    listener: HttpListener
 
-    def answer(self, scope: Scope) -> Coroutine[Any, Any, None]:
+    def answer(self) -> Coroutine[Any, Any, None]:
         """Answer the request; returns when the response is complete.  Raises `ClientGone`."""
-        if not self._listener.is_here(path_of(scope)):
+        listener, scope = self.listener, self.scope
+        if not listener.is_here(scope):
             return self.respond(404)
-        self.departure = scope.get("extensions", _NONE).get(DEPARTURE)
         headers = headers_of(scope)
-        guard = self._listener.guard
+        guard = listener.guard
         if guard.origins:  # only where some were named is there anything to say to pages
             head = head_from(scope["method"], headers.items())
             if self.share(head, guard, _METHODS):
                 return self.respond(204)
         refused = None if guard.bearer is None else check_bearer(text_of(headers, b"authorization"), guard)
-        verdict = refused or self._listener.check(scope["method"], headers)
-        if isinstance(verdict, ReadBody):
+        verdict = refused or listener.check(scope["method"], headers)
+        if type(verdict) is ReadBody:
             return self._post(verdict, headers)
+        assert not isinstance(verdict, ReadBody)
         return self._without_body(verdict)
 
     async def _without_body(self, verdict: Reject | OpenStream | EndSession) -> None:
@@ -98,11 +94,11 @@ class HttpAnswer(StreamWire):
             case OpenStream():
                 await self._get(verdict)
             case EndSession():
-                found = self._listener.sessions.end(verdict.session_id)
+                found = self.listener.sessions.end(verdict.session_id)
                 await (self.respond(204) if found else self.reject(unknown_session()))
 
     async def _post(self, head: ReadBody, headers: dict[bytes, bytes]) -> None:
-        listener = self._listener
+        listener = self.listener
         session_id = headers.get(b"mcp-session-id", b"").decode("latin-1").strip()
         session = listener.sessions.find(session_id) if session_id else None
         length = headers.get(b"content-length", b"")
@@ -111,14 +107,21 @@ class HttpAnswer(StreamWire):
         body = await self.body(length, listener.intake)
         if body is None:
             return
-        message = decode(body, self._limits)
-        if listener.stateless is not None and is_stateless(
-            text_of(headers, b"mcp-protocol-version"), message
-        ):
-            assert not isinstance(message, Batch | Fault)
-            await self._call(message, head, headers, listener.stateless)
-            return
-        verdict = listener.read(head, session_id, message)
+        message = decode(body, self.limits)
+        face = listener.stateless
+        if face is not None:
+            envelope = envelope_of(message.params) if type(message) is Request else None
+            # Whoever names a revision of that era in a header is refused by the other.
+            if envelope is not None or (
+                head.refusal is not None and is_stateless(text_of(headers, b"mcp-protocol-version"), message)
+            ):
+                assert not isinstance(message, Batch | Fault)
+                await self._call(message, envelope, head, headers, face)
+                return
+            verdict = refuse_handshake(message) if face.alone else None
+        else:
+            verdict = None
+        verdict = verdict or read_post(head, session_id, message, listener.serves)
         match verdict:
             case Deliver():
                 await self._deliver(session, verdict, head)
@@ -130,24 +133,33 @@ class HttpAnswer(StreamWire):
                 await self._open(verdict, head)
 
     async def _call(
-        self, message: Message, head: ReadBody, headers: dict[bytes, bytes], face: StatelessFace
+        self,
+        message: Message,
+        envelope: Envelope | EnvelopeFault | None,
+        head: ReadBody,
+        headers: dict[bytes, bytes],
+        face: StatelessFace,
     ) -> None:
         """Answer a request that stands for itself: when its client goes, nobody wants the reply."""
-        refused = check_call(head_from("POST", headers.items()).headers, message, face)
-        refused = refused or await self._listener.admit()
+        listener = self.listener
+        refused = listener.check_call(headers, message, envelope, face)
+        if refused is None and not listener.is_ready:
+            refused = await listener.admit()
         if refused is not None:
             await self.reject(refused)
             return
-        if not isinstance(message, Request):
+        if not isinstance(message, Request) or not isinstance(envelope, Envelope):
             await self.respond(202)  # a notification, of which this era has none over HTTP
             return
-        call = HttpCallTransport(message, self._limits)
+        call = HttpCallTransport(message, OutgoingStream(self.limits))
         ticket = call.stream.begin_reading()
         try:
-            self._listener.accept(call)
+            listener.call(call, message, envelope)
             for _ in range(_TURNS):
+                if call.stream.ended:
+                    break
                 await _one_turn()
-            if not call.stream.ended:
+            else:
                 await self._shape(call.stream, ticket, head)
             reply = call.reply
             if reply is not None and head.json and (len(call.stream) == 1 or not head.stream):
@@ -159,13 +171,13 @@ class HttpAnswer(StreamWire):
             call.end(gone=call.reply is None)
 
     async def _open(self, verdict: OpenSession, head: ReadBody) -> None:
-        refused = await self._listener.admit()
-        session = self._listener.sessions.create() if refused is None else None
+        refused = await self.listener.admit()
+        session = self.listener.sessions.create() if refused is None else None
         if session is None:
-            full = too_many_sessions() if self._listener.sessions.is_open else not_serving()
+            full = too_many_sessions() if self.listener.sessions.is_open else not_serving()
             await self.reject(refused or naming(full, verdict.request))
             return
-        self._listener.accept(session)
+        self.listener.accept(session)
         await self._reply(session, verdict.request, head, [(b"mcp-session-id", session.id.encode())])
 
     async def _pass(self, session: HttpServerTransport, length: bytes) -> bool:
@@ -175,7 +187,7 @@ class HttpAnswer(StreamWire):
         """
         if length.isdigit() and len(length) < 5 and int(length) <= _SMALL_BYTES:
             return True
-        if await session.gate.passed_within(self._limits.gate_seconds):
+        if await session.gate.passed_within(self.limits.gate_seconds):
             return True
         await self.reject(held())
         return False
@@ -194,7 +206,7 @@ class HttpAnswer(StreamWire):
 
     async def _deliver_later(self, session: HttpServerTransport, verdict: Deliver, head: ReadBody) -> None:
         """Deliver when the session takes messages again; what cancels something unanswered never waits."""
-        if await session.gate.passed_within(self._limits.gate_seconds):
+        if await session.gate.passed_within(self.limits.gate_seconds):
             await self._deliver(session, verdict, head)
         else:
             await self.reject(naming(held(), verdict.message))
@@ -213,16 +225,21 @@ class HttpAnswer(StreamWire):
             return
         stream.comes_back = head.stream and head.prime
         ticket = stream.begin_reading()  # before anybody writes, who would not be held
+        quick = True
         try:
             session.deliver(message, stream)
             if not stream.ended:
                 await _one_turn()  # a handler that does not wait is done by then
                 if not stream.ended:
+                    quick = False
                     await self._shape(stream, ticket, head)
             if stream.ended and not stream.replied:
                 await self.respond(202, headers)  # it was cancelled, and wants no reply
             elif stream.ended and head.json and (len(stream) == 1 or not head.stream):
-                await self._last(stream, ticket, headers)
+                reply = stream.take_last(ticket)
+                if reply is None:
+                    raise ClientGone  # nobody else could have taken it
+                await self.respond_json(reply, 200, headers)
             else:
                 await self._stream(session, stream, ticket, headers, prime=head.prime)
         except asyncio.CancelledError:
@@ -232,30 +249,24 @@ class HttpAnswer(StreamWire):
             await (self.respond_json(answer, 200, headers) if answer else self.respond(202, headers))
         finally:
             session.let_go(stream, ticket)
-            self._listener.sessions.touch(session)
+            if not quick:
+                self.listener.sessions.touch(session)
 
     async def _shape(self, stream: OutgoingStream, ticket: int, head: ReadBody) -> None:
         """Wait until the shape of the answer is clear."""
         self.watch(stream, ticket)
         if head.stream:
-            seconds = self._limits.stream_open_seconds
+            seconds = self.limits.stream_open_seconds
             if head.prime:
-                seconds = min(seconds, self._limits.prime_seconds)
+                seconds = min(seconds, self.limits.prime_seconds)
             wanted = await stream.wait(ticket, seconds)
         else:
             wanted = await stream.until_ended(ticket)
         if not wanted:
             raise ClientGone  # no other reader can know of a stream that has not begun
 
-    async def _last(self, stream: OutgoingStream, ticket: int, headers: Headers | None) -> None:
-        """Answer with the reply alone; what belonged to the request before it is left out."""
-        reply = stream.take_last(ticket)
-        if reply is None:
-            raise ClientGone  # nobody else could have taken it
-        await self.respond_json(reply, 200, headers)
-
     async def _get(self, verdict: OpenStream) -> None:
-        session = self._listener.sessions.find(verdict.session_id)
+        session = self.listener.sessions.find(verdict.session_id)
         if session is None:
             await self.reject(unknown_session())
             return
@@ -269,9 +280,9 @@ class HttpAnswer(StreamWire):
             await self._stream(session, stream, ticket, None, prime=verdict.prime and not last)
         finally:
             session.let_go(stream, ticket)
-            self._listener.sessions.touch(session)
+            self.listener.sessions.touch(session)
 
-    async def _stream(
+    def _stream(
         self,
         session: HttpServerTransport,
         stream: OutgoingStream,
@@ -279,7 +290,7 @@ class HttpAnswer(StreamWire):
         headers: Headers | None,
         *,
         prime: bool,
-    ) -> None:
+    ) -> Coroutine[Any, Any, None]:
         """Send a stream's events until it ends or rests, another reader takes over, or the client goes.
 
         In this era a disconnect cancels nothing: the client may come back for its reply.
@@ -288,7 +299,7 @@ class HttpAnswer(StreamWire):
         if not stream.ended:
             self.watch(stream, ticket)
         begin = self.primer(stream) if prime else encode_comment()
-        await self.send_stream(stream, ticket, begin, headers)
+        return self.send_stream(stream, ticket, begin, headers)
 
 
 @coroutine

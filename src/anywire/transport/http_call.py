@@ -6,42 +6,53 @@ Specification: MCP `basic/transports/streamable-http`, 2026-07-28.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+
+import msgspec
 
 from anywire.errors import TransportClosed
-from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
+from anywire.transport.contract import Callbacks, call_back, refuse_when_closed
 from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
-from anywire.wire.limits import Limits
 from anywire.wire.message import Batch, ErrorResponse, Message, Notification, Request, Response
 
 __all__ = ("HttpCallTransport",)
 
 
-class HttpCallTransport:
+class HttpCallTransport(msgspec.Struct, eq=False):
     """Carries one request in and everything that belongs to it out.  See `transport.contract.Transport`."""
 
-    def __init__(self, request: Request, limits: Limits) -> None:
-        self.callbacks = Callbacks()
-        #: What is to be sent.
-        self.stream = OutgoingStream(limits, on_level=ignore)
-        #: The reply, once there is one.
-        self.reply: Response | ErrorResponse | None = None
-        self._request = request
-        self._closed = False
-        self._close_fired: asyncio.Event | None = None
+    _request: Request
+    #: What is to be sent.
+    stream: OutgoingStream
+    #: The reply, once there is one.
+    reply: Response | ErrorResponse | None = None
+    #: True once the response is complete, or its client has gone.
+    closed: bool = False
+    #: Called when that has become true, for whoever has nothing else to hear.
+    on_gone: Callable[[], None] | None = None
+    # Made when somebody asks: most requests are answered before anybody has anything to hear.
+    _callbacks: Callbacks | None = None
+    _close_fired: asyncio.Event | None = None
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else "answered" if self.reply is not None else "open"
+        state = "closed" if self.closed else "answered" if self.reply is not None else "open"
         return f"<HttpCallTransport {self._request.method}, {state}>"
 
     @property
-    def closed(self) -> bool:
-        """True once the response is complete, or its client has gone."""
-        return self._closed
+    def callbacks(self) -> Callbacks:
+        """What is called; see `transport.contract.Callbacks`."""
+        if self._callbacks is None:
+            self._callbacks = Callbacks()
+        return self._callbacks
+
+    @callbacks.setter
+    def callbacks(self, callbacks: Callbacks) -> None:
+        self._callbacks = callbacks
 
     async def start(self) -> None:
         """Receive the request."""
-        if not self._closed:
+        if not self.closed:
             call_back(self.callbacks.on_message, self._request)
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
@@ -50,13 +61,16 @@ class HttpCallTransport:
         What belongs to no request has no place here and is dropped.  A client that reads too slowly for
         what nobody waits to send has gone: it asked for it, and can ask again.
         """
-        if self.stream.full and isinstance(message, Notification):
+        if type(message) is Response and self.reply is None and not self.closed:
+            self.reply = message
+            self.stream.put(encode(message), last=True)
+        elif self.stream.full and isinstance(message, Notification):
             self.end(gone=True)
-            return
-        self._put(message, related)
+        else:
+            self._put(message, related)
 
     def _put(self, message: Message | Batch, related: bytes | None) -> None:
-        refuse_when_closed(self._closed, "the request")
+        refuse_when_closed(self.closed, "the request")
         if self.reply is not None or isinstance(message, Batch | Request):
             return
         if isinstance(message, Response | ErrorResponse):
@@ -79,13 +93,17 @@ class HttpCallTransport:
 
     def end(self, *, gone: bool = False) -> None:
         """The response is complete, or its client has gone."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
-        self._close_fired = asyncio.Event()
+        self.closed = True
         if gone:
             self.stream.abandon()
         self.stream.end()
+        if self.on_gone is not None:
+            asyncio.get_running_loop().call_soon(self.on_gone)
+        if self._callbacks is None:
+            return
+        self._close_fired = asyncio.Event()
         # Not from here: this may be inside another callback.
         asyncio.get_running_loop().call_soon(self._fire_close, gone)
 

@@ -12,26 +12,27 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 from anywire.protocol.http.guard import Guard
+from anywire.protocol.http.mirrored import named_by
 from anywire.protocol.http.server import (
     POST_HEADERS,
     EndSession,
     OpenStream,
-    PostVerdict,
     ReadBody,
     Reject,
     check_head,
     not_serving,
     not_set_up,
-    read_post,
 )
 from anywire.protocol.http.stateless import (
+    CALL_HEADERS,
     StatelessFace,
+    check_call,
     check_method,
-    refuse_handshake,
 )
+from anywire.protocol.modern import Envelope, EnvelopeFault
 from anywire.transport.asgi import (
     ClientGone,
     Intake,
@@ -40,19 +41,25 @@ from anywire.transport.asgi import (
     Send,
     follow_lifespan,
     head_from,
+    path_of,
 )
 from anywire.transport.contract import Accept, Life, Transport
 from anywire.transport.http_answer import HttpAnswer
+from anywire.transport.http_call import HttpCallTransport
 from anywire.transport.http_sessions import HttpSessions
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
-from anywire.wire.message import Batch, Fault, Message
+from anywire.wire.message import Message, Request
 
-__all__ = ("HttpListener",)
+__all__ = ("Call", "HttpListener")
+
+#: What takes a request that stands for itself from a listener.
+Call: TypeAlias = Callable[[HttpCallTransport, Request, Envelope], None]
 
 _log = logging.getLogger("anywire.http")
 
 _POST_HEADERS: Final = tuple(name.encode() for name in POST_HEADERS)
-#: Different heads of POSTs that are remembered at once, and how large one may be.
+_CALL_HEADERS: Final = tuple(name.encode() for name in CALL_HEADERS)
+#: Different heads of POSTs, and of calls, that are remembered at once, and how large one may be.
 _HEADS: Final = 256
 _HEAD_BYTES: Final = 2048
 
@@ -60,7 +67,8 @@ _HEAD_BYTES: Final = 2048
 class HttpListener:
     """Accepts conversations over HTTP; an ASGI 3 application and a `Listener` in one.
 
-    `accept` is given each new session; `serves` says whether its server has a method.  `path` limits
+    `accept` is given each new session; `serves` says whether its server has a method.  `call` is given
+    each request that stands for itself, with what it says of itself; None: `accept` is.  `path` limits
     what is answered to one path (and the same with a slash), None answers wherever it is mounted.  `life`
     is entered when the process says that it begins, else with the first request, and left at the end.
     """
@@ -74,20 +82,25 @@ class HttpListener:
         path: str | None = None,
         stateless: StatelessFace | None = None,
         life: Life | None = None,
+        call: Call | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._accept = accept
-        self._serves = serves
+        self._call = call
+        #: Says whether there is a method.
+        self.serves = serves
         #: What is served of the stateless era; None: nothing.
         self.stateless = stateless
         #: Who is let in.
         self.guard = guard or Guard.for_bind("127.0.0.1")
         self._path = None if path is None else "/" + path.strip("/")
         self._life = life
-        self._limits = limits
+        #: The limits in force.
+        self.limits = limits
         #: The bodies that are being read.
         self.intake = Intake(limits)
         self._heads: dict[tuple[bytes | None, ...], ReadBody] = {}
+        self._agreed: set[tuple[bytes | str | None, ...]] = set()
         #: The sessions that live.
         self.sessions = HttpSessions(limits)
 
@@ -104,6 +117,11 @@ class HttpListener:
         if self._life is not None:
             await self._life.enter()
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether a new conversation can be served at once."""
+        return self.sessions.is_open and (self._life is None or self._life.entered)
+
     async def admit(self) -> Reject | None:
         """Refuse a new conversation that cannot be served; None: everything is set up for it."""
         if self._life is not None and not self._life.entered and self.sessions.is_open:
@@ -116,26 +134,29 @@ class HttpListener:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or follow the lifespan of the process."""
-        if scope["type"] == "lifespan":
-            await follow_lifespan(receive, send, self.open, self.close)
-            return
         if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1000})
+            if scope["type"] == "lifespan":
+                await follow_lifespan(receive, send, self.open, self.close)
+            else:
+                await send({"type": "websocket.close", "code": 1000})
             return
-        exchange = HttpAnswer(self, receive, send)
+        exchange = HttpAnswer(receive, send, scope=scope, limits=self.limits, listener=self)
         try:
-            await exchange.answer(scope)
+            await exchange.answer()
         except ClientGone:
             pass  # an everyday thing, and nobody is there to be told anything
         except asyncio.CancelledError:
             await exchange.break_off()
         finally:
-            exchange.stop_watching()
+            if exchange.is_watching:
+                exchange.stop_watching()
 
-    def is_here(self, path: str) -> bool:
-        """Say whether a path is the one that is served."""
+    def is_here(self, scope: Scope) -> bool:
+        """Say whether a request is for the path that is served."""
         here = self._path
-        return here is None or path == here or (path.rstrip("/") or "/") == (here.rstrip("/") or "/")
+        if here is None or (scope["path"] == here and not scope.get("root_path")):
+            return True
+        return (path_of(scope).rstrip("/") or "/") == (here.rstrip("/") or "/")
 
     def check(self, method: str, headers: dict[bytes, bytes]) -> Reject | ReadBody | OpenStream | EndSession:
         """Decide what can be decided without the body."""
@@ -158,17 +179,38 @@ class HttpListener:
             self._heads[telling] = verdict
         return verdict
 
-    def read(self, head: ReadBody, session_id: str, message: Message | Batch | Fault) -> PostVerdict:
-        """Decide what a message of the handshake era means."""
-        if self.stateless is not None and self.stateless.alone:
-            return refuse_handshake(message)
-        return read_post(head, session_id, message, self._serves)
+    def check_call(
+        self,
+        headers: dict[bytes, bytes],
+        message: Message,
+        envelope: Envelope | EnvelopeFault | None,
+        face: StatelessFace,
+    ) -> Reject | None:
+        """Refuse a message of the stateless era that cannot be served; None: it can."""
+        telling = None
+        if isinstance(message, Request) and isinstance(envelope, Envelope):
+            name = named_by(message.method, message.params)
+            if face.serves(message.method) and not (name and face.mirrors(name)):
+                # What is decided from nothing else is the same for all calls of which all this is the same.
+                told = tuple(map(headers.get, _CALL_HEADERS))
+                telling = (*told, envelope.revision, message.method, name)
+                if telling in self._agreed:
+                    return None
+        text = {name.decode("latin-1"): value.decode("latin-1").strip() for name, value in headers.items()}
+        refused = check_call(text, message, face, envelope)
+        if refused is None and telling is not None and sum(map(len, filter(None, telling))) <= _HEAD_BYTES:
+            if len(self._agreed) >= _HEADS:
+                self._agreed.clear()
+            self._agreed.add(telling)
+        return refused
 
     def accept(self, transport: Transport) -> None:
-        """Hand a new session, or a request that stands for itself, to whoever serves it."""
+        """Hand a new session to whoever serves it."""
         self._accept(transport)
 
-    @property
-    def limits(self) -> Limits:
-        """The limits in force."""
-        return self._limits
+    def call(self, call: HttpCallTransport, request: Request, envelope: Envelope) -> None:
+        """Hand a request that stands for itself to whoever serves it."""
+        if self._call is None:
+            self._accept(call)
+        else:
+            self._call(call, request, envelope)

@@ -15,7 +15,7 @@ import logging
 import secrets
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -23,78 +23,67 @@ from anywire.errors import AnywireError
 from anywire.store.event_log import EventLog, stream_of
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.transport.gate import Gate
+from anywire.transport.http_keys import ReplyKeys, cancelled_keys, reply_keys, request_ids, session_ended
 from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
 from anywire.wire.limits import Limits
-from anywire.wire.message import (
-    NULL_ID,
-    Batch,
-    ErrorResponse,
-    Fault,
-    JsonRpcErrorCode,
-    Message,
-    Notification,
-    Request,
-    Response,
-    create_error_response,
-    id_key,
-)
+from anywire.wire.message import Batch, Message, Notification, Request, Response, id_key
 from anywire.wire.peer import read_cancel
 
-__all__ = ("HttpServerTransport", "cancelled_keys", "reply_keys", "request_ids", "session_ended")
+__all__ = ("HttpServerTransport",)
 
 _log = logging.getLogger("anywire.http")
-_ReplyKeys: TypeAlias = tuple[bytes | None, ...]
-_ENDED: Final = "the session ended before the request was answered"
+
+#: What came in before anybody listened, in whose context, with the stream for its replies.
+_Early: TypeAlias = tuple[Context, Message | Batch, OutgoingStream | None]
 
 
-class HttpServerTransport:
+class HttpServerTransport(msgspec.Struct, eq=False):
     """A session.  See `anywire.transport.contract.Transport`."""
 
-    def __init__(self, id: str, log: EventLog, limits: Limits) -> None:
-        self.callbacks = Callbacks()
-        #: The session id that the client sends with each request.
-        self.id = id
-        #: When the client was last heard of, in the time of the loop, for whoever keeps the sessions.
-        self.used = 0.0
-        #: What holds back further messages of the client.
-        self.gate = Gate()
-        #: Called when more waits than a client should have waiting, and when there is room again.
-        self.on_full: Callable[[], None] = ignore
-        self.on_room: Callable[[], None] = ignore
-        #: Called at the end, for whoever keeps the sessions.
-        self.on_gone: Callable[[HttpServerTransport], None] = ignore
-        self._log = log
-        self._limits = limits
-        # Part of each event's id, so that another session's are known for what they are.
-        self._tag = secrets.token_hex(4)
-        self._general = OutgoingStream(limits, name=f"g{self._tag}", on_level=self._level)
-        self._general.start_id = self._general.seen_id = log.mark(self._general.name)
-        self._general.abandoned = True  # until a client opens it: what it says meanwhile is in the log
-        # Streams that have a name: those that began to be sent as events.
-        self._posts: dict[str, OutgoingStream] = {}
-        self._by_request: dict[bytes, OutgoingStream] = {}
-        self._full: set[OutgoingStream] = set()
-        self._delivering: OutgoingStream | None = None
-        self._next_post = 0
-        self._closed = False
-        self._over = False  # on_close has been called
-        self._end: asyncio.Event | None = None
-        self._early: list[tuple[Context, Message | Batch, OutgoingStream | None]] | None = []
+    # A struct, which has no dictionary: there may be very many of these.
+    #: The session id that the client sends with each request.
+    id: str
+    # Made when something is to be kept: of most sessions nothing is.
+    _make_log: Callable[[], EventLog]
+    _limits: Limits
+    callbacks: Callbacks = msgspec.field(default_factory=Callbacks)
+    #: When the client was last heard of, in the time of the loop, for whoever keeps the sessions.
+    used: float = 0.0
+    #: What holds back further messages of the client.
+    gate: Gate = msgspec.field(default_factory=Gate)
+    #: Called when more waits than a client should have waiting, and when there is room again.
+    on_full: Callable[[], None] = ignore
+    on_room: Callable[[], None] = ignore
+    #: Called at the end, for whoever keeps the sessions.
+    on_gone: Callable[[HttpServerTransport], None] = ignore
+    #: True once the session has ended.
+    closed: bool = False
+    _log: EventLog | None = None
+    # Part of each event's id, so that another session's are known for what they are.
+    _tag: str = ""
+    _general: OutgoingStream | None = None
+    # Streams that have a name: those that began to be sent as events.
+    _posts: dict[str, OutgoingStream] = msgspec.field(default_factory=dict[str, OutgoingStream])
+    _by_request: dict[bytes, OutgoingStream] = msgspec.field(default_factory=dict[bytes, OutgoingStream])
+    _full: set[OutgoingStream] | None = None
+    _delivering: OutgoingStream | None = None
+    _next_post: int = 0
+    _over: bool = False  # on_close has been called
+    _end: asyncio.Event | None = None
+    _early: list[_Early] | None = msgspec.field(default_factory=list[_Early])
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else "open"
+        state = "closed" if self.closed else "open"
         return f"<HttpServerTransport {state}, {len(self._by_request)} requests, {len(self._posts)} streams>"
-
-    @property
-    def closed(self) -> bool:
-        """True once the session has ended."""
-        return self._closed
 
     @property
     def is_read(self) -> bool:
         """Whether the client is connected to one of its streams: then the session does not idle."""
-        return self._general.has_reader or any(stream.has_reader for stream in self._open_posts())
+        general = self._general
+        if general is not None and general.has_reader:
+            return True
+        return any(stream.has_reader for stream in self._open_posts())
 
     @property
     def is_working(self) -> bool:
@@ -119,6 +108,13 @@ class HttpServerTransport:
 
         The raw id of a request instead means that it must not be delivered: one of that id is unanswered.
         """
+        if type(message) is Request:  # as most are
+            key = id_key(message.id)
+            if key in self._by_request:
+                return message.id
+            stream = OutgoingStream(self._limits, awaited={key}, on_level=self._level)
+            self._by_request[key] = stream
+            return stream
         keys: set[bytes] = set()
         for id in request_ids(message):
             key = id_key(id)
@@ -133,9 +129,31 @@ class HttpServerTransport:
         return stream
 
     def _name(self, stream: OutgoingStream) -> None:
-        stream.name = f"p{self._next_post}-{self._tag}"
+        stream.name = f"p{self._next_post}-{self._own_tag()}"
         self._next_post += 1
         self._posts[stream.name] = stream
+
+    def _own_tag(self) -> str:
+        self._tag = self._tag or secrets.token_hex(4)
+        return self._tag
+
+    def _own_log(self) -> EventLog:
+        log = self._log
+        if log is None:
+            log = self._log = self._make_log()
+            if self.closed:
+                log.close()
+        return log
+
+    def _own_general(self) -> OutgoingStream:
+        general = self._general
+        if general is None:
+            general = OutgoingStream(self._limits, name=f"g{self._own_tag()}", on_level=self._level)
+            general.start_id = general.seen_id = self._own_log().mark(general.name)
+            general.abandoned = True  # until a client opens it: what it says meanwhile is in the log
+            general.ended = self.closed
+            self._general = general
+        return general
 
     def _open_posts(self) -> Iterable[OutgoingStream]:
         return {*self._posts.values(), *self._by_request.values()}
@@ -145,8 +163,9 @@ class HttpServerTransport:
         if not stream.start_id:
             if not stream.name:
                 self._name(stream)
-            stream.start_id = self._log.mark(stream.name)
-            stream.resume([self._log.append(stream.name, data) for data in stream.waiting()])
+            log = self._own_log()
+            stream.start_id = log.mark(stream.name)
+            stream.resume([log.append(stream.name, data) for data in stream.waiting()])
 
     def deliver(self, message: Message | Batch, stream: OutgoingStream | None) -> None:
         """Hand a POSTed message on, with the stream for its replies; None where none are due."""
@@ -177,13 +196,13 @@ class HttpServerTransport:
 
     def general(self) -> OutgoingStream:
         """Return the stream of messages that belong to no request."""
-        general = self._general
+        general, log = self._own_general(), self._own_log()
         if general.abandoned:
-            general.start_id, events = self._log.rest(general.seen_id)
+            general.start_id, events = log.rest(general.seen_id)
             general.seen_id = general.start_id
             general.resume(events)
         elif not len(general):
-            general.start_id = self._log.mark(general.name)
+            general.start_id = log.mark(general.name)
         return general
 
     def resume(self, last_event_id: str) -> OutgoingStream | None:
@@ -192,15 +211,15 @@ class HttpServerTransport:
         None: the event is none of this session's, or nothing of its stream is left.
         """
         name = stream_of(last_event_id)
-        if not name.endswith(self._tag):
+        if not name.endswith(self._own_tag()):
             return None
-        missed = self._log.after(last_event_id)
-        if name == self._general.name:
+        general, missed = self._own_general(), self._own_log().after(last_event_id)
+        if name == general.name:
             if missed is None:
                 return self.general()
-            self._general.seen_id = last_event_id
-            self._general.resume(missed)
-            return self._general
+            general.seen_id = last_event_id
+            general.resume(missed)
+            return general
         stream = self._posts.get(name)
         if stream is None and missed is not None:
             stream = OutgoingStream(self._limits, name=name)
@@ -214,6 +233,8 @@ class HttpServerTransport:
 
     def let_go(self, stream: OutgoingStream, ticket: int) -> None:
         """A reader leaves a stream: all of it has been sent, or its client has gone."""
+        if stream.ended and not stream.name:
+            return  # it is known nowhere any more
         stream.stop_reading(ticket)
         if stream.has_reader:
             return
@@ -224,13 +245,14 @@ class HttpServerTransport:
 
     def _level(self, stream: OutgoingStream) -> None:
         """A stream is full, or is so no more."""
+        full = self._full = set() if self._full is None else self._full
         if stream.full:
-            self._full.add(stream)
-            if len(self._full) == 1:
+            full.add(stream)
+            if len(full) == 1:
                 self.on_full()
-        elif stream in self._full:
-            self._full.remove(stream)
-            if not self._full:
+        elif stream in full:
+            full.remove(stream)
+            if not full:
                 self.on_room()
 
     def detach(self, related: bytes) -> None:
@@ -243,6 +265,14 @@ class HttpServerTransport:
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Put a message on the stream where it belongs."""
+        if type(message) is Response and not self.closed:  # all but always, and to a request that is known
+            key = id_key(message.id)
+            stream = self._by_request.pop(key, None)
+            if stream is not None:
+                stream.awaited.discard(key)
+                stream.replied = True
+                self._put(stream, encode(message), last=not stream.awaited)
+                return
         self._post(message, related)
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
@@ -252,8 +282,8 @@ class HttpServerTransport:
             await stream.room()
 
     def _post(self, message: Message | Batch, related: bytes | None) -> OutgoingStream | None:
-        if self._closed:
-            refuse_when_closed(self._closed, f"session {self.id[:8]}…")
+        if self.closed:
+            refuse_when_closed(self.closed, f"session {self.id[:8]}…")
         answered = reply_keys(message)
         stream = self._stream_for(answered, related)
         if stream is None:
@@ -268,22 +298,22 @@ class HttpServerTransport:
 
     def _put(self, stream: OutgoingStream, data: bytes, *, last: bool) -> None:
         """Put a text on a stream, and keep it if a client could come back for it."""
-        id = self._log.append(stream.name, data).id if stream.start_id else ""
+        id = self._own_log().append(stream.name, data).id if stream.start_id else ""
         stream.put(data, id, last=last)
         if last and stream.abandoned:
             self._posts.pop(stream.name, None)
 
-    def _stream_for(self, answered: _ReplyKeys, related: bytes | None) -> OutgoingStream | None:
+    def _stream_for(self, answered: ReplyKeys, related: bytes | None) -> OutgoingStream | None:
         if not answered:
             known = self._by_request.get(id_key(related)) if related is not None else None
-            return self._general if known is None else known
+            return self._own_general() if known is None else known
         for key in answered:
             stream = self._by_request.get(key) if key is not None else None
             if stream is not None:
                 return stream
         return self._delivering if None in answered else None
 
-    def _settle(self, stream: OutgoingStream, answered: _ReplyKeys) -> bool:
+    def _settle(self, stream: OutgoingStream, answered: ReplyKeys) -> bool:
         """Note which replies a stream need not wait for any more; say whether these were the last."""
         for key in answered:
             if key is not None:
@@ -329,7 +359,7 @@ class HttpServerTransport:
 
     def _bound_general(self) -> None:
         """Its reader is far behind: let it go.  What it has not seen is in the log, as far as that goes."""
-        general = self._general
+        general = self._own_general()
         if len(general) > self._limits.replay_events or general.size > self._limits.replay_bytes:
             _log.warning("session %s…: its stream is read too slowly, and ends", self.id[:8])
             general.dismiss()
@@ -344,15 +374,17 @@ class HttpServerTransport:
 
     def end(self, error: AnywireError | None) -> None:
         """End the session, for a reason when it was not in order."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         for stream in self._open_posts():
             self._fail(stream)
-        self._general.end()
+        if self._general is not None:
+            self._general.end()
         self._by_request.clear()
         self.gate.break_down()
-        self._log.close()
+        if self._log is not None:
+            self._log.close()
         self.on_gone(self)
         asyncio.get_running_loop().call_soon(self._fire_close, error)  # not inside another callback
 
@@ -361,34 +393,3 @@ class HttpServerTransport:
         call_back(self.callbacks.on_close, error)
         if self._end is not None:
             self._end.set()
-
-
-def _items(message: Message | Batch) -> tuple[Message | Fault, ...]:
-    return message.items if isinstance(message, Batch) else (message,)
-
-
-def session_ended(key: bytes) -> ErrorResponse:
-    """Return the answer to the request of that key when its session ends before there is another."""
-    error = create_error_response(None, JsonRpcErrorCode.InternalError, _ENDED)
-    return msgspec.structs.replace(error, id=key)
-
-
-def request_ids(message: Message | Batch) -> tuple[bytes, ...]:
-    """Return the raw ids of the requests in a message."""
-    if type(message) is Request:
-        return (message.id,)
-    return tuple([item.id for item in _items(message) if isinstance(item, Request)])
-
-
-def cancelled_keys(message: Message | Batch) -> tuple[bytes, ...]:
-    """Return the keys of the requests that a message cancels."""
-    cancels = [read_cancel(item) for item in _items(message) if isinstance(item, Notification)]
-    return tuple([cancel.key for cancel in cancels if cancel is not None])
-
-
-def reply_keys(message: Message | Batch) -> _ReplyKeys:
-    """Return the keys of the requests that a message answers; None for one whose id could not be read."""
-    if type(message) is Response:
-        return (id_key(message.id) if message.id != NULL_ID else None,)
-    ids = [item.id for item in _items(message) if isinstance(item, Response | ErrorResponse)]
-    return tuple([None if id is None or id == NULL_ID else id_key(id) for id in ids])

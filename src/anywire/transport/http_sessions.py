@@ -49,8 +49,7 @@ class HttpSessions:
         if not self._open or (len(self._sessions) >= self._limits.sessions and not self._make_room()):
             return None
         loop = asyncio.get_running_loop()
-        log = MemoryEventLog(self._limits.replay_events, self._limits.replay_bytes, self._replay)
-        session = HttpServerTransport(secrets.token_urlsafe(24), log, self._limits)
+        session = HttpServerTransport(secrets.token_urlsafe(24), self._make_log, self._limits)
         session.on_gone = self._forget
         self._now = loop.time  # kept: to ask for the running loop is a system call before Python 3.12
         session.used = loop.time()
@@ -59,11 +58,15 @@ class HttpSessions:
             self._sweep = loop.call_later(self._limits.session_idle_seconds, self._end_idle)
         return session
 
+    def _make_log(self) -> MemoryEventLog:
+        return MemoryEventLog(self._limits.replay_events, self._limits.replay_bytes, self._replay)
+
     def find(self, id: str) -> HttpServerTransport | None:
         """Return the session of that id and note that it is used; None when there is none (any more)."""
         session = self._sessions.get(id)
-        if session is not None:
-            self.touch(session)
+        if session is not None and not session.closed:
+            session.used = self._now()
+            self._sessions.move_to_end(id)
         return session
 
     def touch(self, session: HttpServerTransport) -> None:
@@ -81,6 +84,8 @@ class HttpSessions:
 
     def _forget(self, session: HttpServerTransport) -> None:
         self._sessions.pop(session.id, None)
+        if not self._sessions:
+            self._sessions.clear()  # gives back the room that very many had
 
     def open(self) -> None:
         """Take new sessions, again if there was an end before."""

@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
+import msgspec
+
 from anywire.store.event_log import LoggedEvent
 from anywire.transport.contract import ignore
 from anywire.wire.limits import Limits
@@ -17,7 +19,7 @@ __all__ = ("OutgoingStream", "Waiting")
 Waiting: TypeAlias = tuple[str, bytes]
 
 
-class OutgoingStream:
+class OutgoingStream(msgspec.Struct, eq=False):
     """Events in order, for one reader at a time; the newest reader wins.
 
     A stream outlives the connection that carries it.  It ends when `end()` was called and everything
@@ -25,7 +27,13 @@ class OutgoingStream:
     that is over; a stream that nobody reads is never full.
     """
 
-    # What most streams never change, so that one that lives for a moment costs little.
+    # A struct, since one of them that lives for a moment costs least so.
+    _limits: Limits
+    #: The stream's name, part of its events' ids; empty while it needs none.
+    name: str = ""
+    #: The keys of the requests whose replies are still to come on it.
+    awaited: set[bytes] = msgspec.field(default_factory=set[bytes])
+    on_level: Callable[[OutgoingStream], None] = ignore
     #: The event id from which a client would get everything that is on the stream; empty while no
     #: client can know of one, and nothing of the stream needs to be kept for it.
     start_id: str = ""
@@ -44,29 +52,15 @@ class OutgoingStream:
     comes_back: bool = False
     #: The connection that carries it is to end now; the stream goes on, on the next one.
     resting: bool = False
+    # Made for the first event: there may be very many streams that have none.
+    _events: deque[Waiting] | None = None
     # Made when somebody waits: most streams have their reply before anybody does.
-    _arrival: asyncio.Event | None = None
+    _arrival: asyncio.Future[None] | None = None
     _taken: asyncio.Event | None = None
     _reader: int = 0
 
-    def __init__(
-        self,
-        limits: Limits,
-        *,
-        name: str = "",
-        awaited: set[bytes] | None = None,
-        on_level: Callable[[OutgoingStream], None] = ignore,
-    ) -> None:
-        #: The stream's name, part of its events' ids; empty while it needs none.
-        self.name = name
-        #: The keys of the requests whose replies are still to come on it.
-        self.awaited: set[bytes] = set() if awaited is None else awaited
-        self._limits = limits
-        self._on_level = on_level
-        self._events: deque[Waiting] = deque()
-
     def __len__(self) -> int:
-        return len(self._events)
+        return len(self._events or ())
 
     @property
     def has_reader(self) -> bool:
@@ -80,6 +74,8 @@ class OutgoingStream:
         if last:
             self.ended = True
         if not self.abandoned:
+            if self._events is None:
+                self._events = deque()
             self._events.append((id, data))
             self.size += len(data)
         self._changed()
@@ -115,6 +111,9 @@ class OutgoingStream:
 
     def begin_reading(self) -> int:
         """Become the reader; whoever was it before stops.  Returns a ticket for the other calls."""
+        if not self._reader:  # nobody was, and nobody waits
+            self._reader = 1
+            return 1
         self._reader += 2 if self._reader % 2 else 1
         self.resting = False
         self._changed()
@@ -134,18 +133,18 @@ class OutgoingStream:
     def abandon(self) -> None:
         """Its reader has gone: let go what waits, which is kept elsewhere."""
         self.abandoned = True
-        self._events.clear()
+        self._events = None
         self.size = 0
         self._changed()
 
     def waiting(self) -> list[bytes]:
         """Return the data of what waits to be taken."""
-        return [data for _, data in self._events]
+        return [data for _, data in self._events or ()]
 
     def resume(self, events: list[LoggedEvent]) -> None:
         """Go on with these events in place of what waits."""
         self.abandoned = False
-        self._events = deque((event.id, event.data) for event in events)
+        self._events = deque((event.id, event.data) for event in events) if events else None
         self.size = sum(len(event.data) for event in events)
         self._changed()
 
@@ -161,7 +160,7 @@ class OutgoingStream:
         if self._reader != ticket or not self._events:
             return None
         _, data = self._events[-1]
-        self._events.clear()
+        self._events = None
         self.size = 0
         self._changed()
         return data
@@ -174,7 +173,7 @@ class OutgoingStream:
         while self._reader == ticket and not self.ended:
             while self.drop() is not None:
                 pass
-            await self._news()
+            await self._change(asyncio.get_running_loop())
         return self._reader == ticket
 
     async def wait(self, ticket: int, seconds: float) -> bool:
@@ -182,30 +181,32 @@ class OutgoingStream:
 
         A stream that rests is waited for no longer.
         """
+        loop = asyncio.get_running_loop()
         while self._reader == ticket and not self._events and not self.ended and not self.resting:
-            if not await self._news_within(seconds):
+            timer = loop.call_later(seconds, self._wake)  # a third of what `asyncio.timeout` costs
+            try:
+                await self._change(loop)
+            finally:
+                timer.cancel()
+            if loop.time() >= timer.when():
                 break
         return self._reader == ticket
 
-    async def _news_within(self, seconds: float) -> bool:
-        arrival = self._arrival = self._arrival or asyncio.Event()
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(seconds, arrival.set)  # a third of what `asyncio.timeout` costs
-        try:
-            await self._news()
-        finally:
-            timer.cancel()
-        return loop.time() < timer.when()
+    def _change(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+        """Return what is done with the next change; who waited before has been replaced, and is let go."""
+        self._wake()
+        self._arrival = loop.create_future()
+        return self._arrival
 
-    async def _news(self) -> None:
-        self._arrival = self._arrival or asyncio.Event()
-        self._arrival.clear()
-        await self._arrival.wait()
+    def _wake(self) -> None:
+        arrival, self._arrival = self._arrival, None
+        if arrival is not None and not arrival.done():
+            arrival.set_result(None)
 
     def _changed(self) -> None:
         """Let go whoever waits, and tell when the level has crossed a mark."""
         if self._arrival is not None:
-            self._arrival.set()
+            self._wake()
         if self.full or self.size > self._limits.write_high_bytes:
             self._note_level()
 
@@ -214,6 +215,6 @@ class OutgoingStream:
         full = self.has_reader and not self.ended and self.size > mark
         if full != self.full:
             self.full = full
-            self._on_level(self)
+            self.on_level(self)
         if not full and self._taken is not None:
             self._taken.set()

@@ -41,13 +41,13 @@ from anywire.transport.asgi import (
     Scope,
     Send,
     Wire,
-    ending_politely,
     follow_lifespan,
     read_head_of,
+    told_to_end,
 )
 from anywire.transport.contract import Accept, Callbacks, call_back, refuse_when_closed
 from anywire.transport.gate import Gate
-from anywire.transport.http_session import cancelled_keys, reply_keys, request_ids, session_ended
+from anywire.transport.http_keys import cancelled_keys, reply_keys, request_ids, session_ended
 from anywire.transport.http_stream import OutgoingStream
 from anywire.wire.codec import encode
 from anywire.wire.event_stream import encode_comment, encode_event
@@ -249,8 +249,10 @@ class SseListener:
             await wire.start_stream()
             await wire.more(encode_event(endpoint_of(session.id).encode(), event=ENDPOINT_EVENT))
             self._accept(session)
-            with ending_politely():
+            try:
                 await self._send_events(wire, session, ticket)
+            except asyncio.CancelledError:
+                told_to_end()
             if not session.closed and not gone.done():  # it was cancelled: the server ends
                 session.end(None)
                 await self._send_events(wire, session, ticket)

@@ -109,6 +109,16 @@ _progress_decoder = msgspec.json.Decoder(_ProgressParams)
 class Peer:
     """The state of one side of one connection.  See the module for the rules."""
 
+    __slots__ = (
+        "_closed",
+        "_deadlines",
+        "_incoming",
+        "_most",
+        "_next_id",
+        "_outgoing",
+        "_paused_at",
+    )
+
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._most = limits.requests_in_flight
         self._next_id = 0

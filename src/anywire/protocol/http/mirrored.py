@@ -30,6 +30,7 @@ __all__ = (
     "encode_mirrored",
     "mirror_difference",
     "mirrored_headers",
+    "named_by",
     "read_mirrors",
     "stateless_headers",
 )
@@ -151,12 +152,15 @@ class _Params(msgspec.Struct):
     arguments: Raw | UnsetType = UNSET
 
 
+_params = msgspec.json.Decoder(_Params)
+
+
 def mirrored_headers(
     method: str, params: bytes | None, mirrors: Sequence[Mirror] = ()
 ) -> list[tuple[str, str]]:
     """Return the headers that go with a request of that method and raw params."""
     headers = [(METHOD_HEADER, method)]
-    name = _named(method, params)
+    name = named_by(method, params)
     if name is not None:
         headers.append((NAME_HEADER, encode_mirrored(name)))
     for mirror, value in _arguments(params, mirrors):
@@ -170,7 +174,7 @@ def stateless_headers(
     method: str, params: bytes | None, revision: str, mirrors: Mapping[str, Sequence[Mirror]]
 ) -> dict[str, str]:
     """Return all that goes with a request of the stateless era; `mirrors` are those of each tool by name."""
-    name = _named(method, params) if method == "tools/call" else None
+    name = named_by(method, params) if method == "tools/call" else None
     known = mirrors.get(name, ()) if name is not None else ()
     headers = {VERSION_HEADER: revision}
     headers.update((_spelling(header), value) for header, value in mirrored_headers(method, params, known))
@@ -192,7 +196,7 @@ def mirror_difference(
     if told is None or told.strip() != method:
         return f"Mcp-Method is {told!r} and the method {method!r}"
     if method in _NAMED_BY:
-        name = _named(method, params)
+        name = named_by(method, params)
         difference = _difference("Mcp-Name", headers.get(NAME_HEADER), name)
         if difference and not (name is None and NAME_HEADER not in headers):
             return difference
@@ -234,7 +238,8 @@ def _spell(value: object) -> str | None:
             return None
 
 
-def _named(method: str, params: bytes | None) -> str | None:
+def named_by(method: str, params: bytes | None) -> str | None:
+    """Return what `Mcp-Name` repeats of a request; None where there is no such thing."""
     member = _NAMED_BY.get(method)
     if member is None:
         return None
@@ -259,6 +264,6 @@ def _arguments(params: bytes | None, mirrors: Sequence[Mirror]) -> Iterator[tupl
 
 def _read(params: bytes | None) -> _Params:
     try:
-        return decode_value(params or b"{}", _Params)
+        return decode_value(params or b"{}", _Params, _params)
     except msgspec.MsgspecError:
         return _Params()

@@ -14,10 +14,11 @@ from typing import Final
 import msgspec
 
 from anywire.protocol.http.guard import Guard
-from anywire.protocol.http.mirrored import Mirror, mirror_difference
+from anywire.protocol.http.mirrored import METHOD_HEADER, NAME_HEADER, Mirror, mirror_difference
 from anywire.protocol.http.server import VERSION_HEADER, Head, Reject, check_guard, reject
 from anywire.protocol.modern import (
     STATELESS_REVISIONS,
+    Envelope,
     EnvelopeFault,
     claims_stateless,
     read_envelope,
@@ -37,7 +38,15 @@ from anywire.wire.message import (
     create_error_response,
 )
 
-__all__ = ("StatelessFace", "check_call", "check_method", "is_stateless", "refuse_handshake", "status_of")
+__all__ = (
+    "CALL_HEADERS",
+    "StatelessFace",
+    "check_call",
+    "check_method",
+    "is_stateless",
+    "refuse_handshake",
+    "status_of",
+)
 
 # Errors whose HTTP status is specified; all others come with 200.
 _STATUSES: Final[Mapping[int, int]] = {
@@ -46,6 +55,10 @@ _STATUSES: Final[Mapping[int, int]] = {
     int(McpErrorCode.MissingRequiredClientCapability): 400,
     int(McpErrorCode.UnsupportedProtocolVersion): 400,
 }
+
+
+#: The headers that decide whether a call without mirrored arguments goes on.
+CALL_HEADERS: Final = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)
 
 
 class StatelessFace(msgspec.Struct, frozen=True):
@@ -79,17 +92,25 @@ def check_method(head: Head, guard: Guard, face: StatelessFace) -> Reject | None
     return refused or reject(405, f"method {head.method} is not served here", allow="POST")
 
 
-def check_call(headers: Mapping[str, str], message: Message, face: StatelessFace) -> Reject | None:
-    """Refuse a message that cannot be served; None: it can.  `headers` has lower-case names."""
+def check_call(
+    headers: Mapping[str, str],
+    message: Message,
+    face: StatelessFace,
+    envelope: Envelope | EnvelopeFault | None = None,
+) -> Reject | None:
+    """Refuse a message that cannot be served; None: it can.
+
+    `headers` has lower-case names; `envelope` is what the message says of itself, where that is known.
+    """
     if isinstance(message, Notification):
         return None
     if not isinstance(message, Request):
         return reject(400, "Invalid Request: clients send no responses in this revision")
-    envelope = read_envelope(message.params)
+    envelope = envelope or read_envelope(message.params)
     fault = envelope if isinstance(envelope, EnvelopeFault) else None
     if fault is not None and fault.code != McpErrorCode.UnsupportedProtocolVersion:
         return _reject(message, fault, 400)
-    differs = _difference(headers, message, face)
+    differs = _difference(headers, message, envelope, face)
     if differs:
         return _reject(
             message, EnvelopeFault(McpErrorCode.HeaderMismatch, f"Header mismatch: {differs}"), 400
@@ -113,9 +134,11 @@ def status_of(reply: Response | ErrorResponse) -> int:
     return 200 if isinstance(reply, Response) else _STATUSES.get(reply.detail().code, 200)
 
 
-def _difference(headers: Mapping[str, str], request: Request, face: StatelessFace) -> str:
+def _difference(
+    headers: Mapping[str, str], request: Request, envelope: Envelope | EnvelopeFault, face: StatelessFace
+) -> str:
     told = headers.get(VERSION_HEADER)
-    said = _said_version(request)
+    said = _said_version(envelope)
     if told is None or told.strip() != said:
         return f"MCP-Protocol-Version is {told!r} and the body says {said!r}"
     mirrors: Sequence[Mirror] = ()
@@ -127,8 +150,7 @@ def _difference(headers: Mapping[str, str], request: Request, face: StatelessFac
     return mirror_difference(headers, request.method, request.params, mirrors)
 
 
-def _said_version(request: Request) -> str:
-    envelope = read_envelope(request.params)
+def _said_version(envelope: Envelope | EnvelopeFault) -> str:
     if isinstance(envelope, EnvelopeFault):
         data = envelope.data
         return str(data.get("requested")) if isinstance(data, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] our own

@@ -49,7 +49,7 @@ def subscribe(exchange: Exchange) -> None:
     if uri is None:
         return
     session = exchange.session
-    most, subscriptions = session.limits.subscriptions, session.subscriptions
+    most, subscriptions = session.limits.subscriptions, exchange.handshake.subscriptions
     if session.service.catalogue.read(uri) is None:
         exchange.refuse(ResourceNotFound(uri))
     elif len(subscriptions) >= most and uri not in subscriptions:
@@ -64,7 +64,7 @@ def unsubscribe(exchange: Exchange) -> None:
     """Answer `resources/unsubscribe`, whether or not there was a subscription."""
     uri = _uri(exchange)
     if uri is not None:
-        exchange.session.subscriptions.discard(uri)
+        exchange.handshake.subscriptions.discard(uri)
         exchange.reply(b"{}")
 
 

@@ -29,8 +29,7 @@ __all__ = ("METHODS", "STATELESS_METHODS")
 
 
 def _initialize(exchange: Exchange) -> None:
-    session = exchange.session
-    exchange.reply(session.conversation.initialize(exchange.params, session.service.identity))
+    exchange.reply(exchange.handshake.initialize(exchange.params, exchange.session.service.identity))
 
 
 def _ping(exchange: Exchange) -> None:
@@ -43,7 +42,7 @@ def _set_level(exchange: Exchange) -> None:
     except msgspec.MsgspecError as error:
         exchange.fail(JsonRpcErrorCode.InvalidParams, f"Invalid params: {error}")
     else:
-        exchange.session.conversation.log_level = level
+        exchange.handshake.log_level = level
         exchange.reply(b"{}")
 
 
