@@ -14,7 +14,7 @@ from anywire.client.event import ClientEvent, ListChanged, LogMessage, ResourceU
 from anywire.client.subscriptions import Subscriptions
 from anywire.errors import AnywireError
 from anywire.protocol.types.sampling import CreateMessageParams
-from anywire.server.session import ServerSession
+from anywire.server.conversations import Conversation
 from anywire.transport.http_client import HttpClientTransport
 from tests.http.crooked import Asked, Out, crooked
 from tests.http.serving import PATIENCE, QUICK, listener_of, on_socket, until
@@ -74,7 +74,7 @@ class Losing:
         self.listener.sessions.end(next(iter(self.listener.sessions._sessions)))
 
     @property
-    def sessions(self) -> list[ServerSession]:
+    def sessions(self) -> list[Conversation]:
         """The conversations that live."""
         return [each for transport, each in self._server._sessions.items() if not transport.closed]
 

@@ -242,8 +242,10 @@ async def test_the_general_stream_of_a_client_that_reads_too_slowly_ends_and_can
     async with place(limits) as here, connection(here.caller.url, buffer=4096) as slow:
         slow.write("GET", here.caller.path, here.caller.headers(Content_Type=None), None)
         await slow.head()
-        transport, general = here.transport, here.transport._general
-        await until(lambda: general.has_reader, "it listens")
+        transport = here.transport
+        await until(lambda: transport._general is not None and transport._general.has_reader, "it listens")
+        general = transport._general
+        assert general is not None
         for number in range(400):
             here.tools.tell(f"notifications/{number}-" + "x" * 50_000)
             await asyncio.sleep(0)
