@@ -130,6 +130,42 @@ async def test_the_serving_end_stops_reading_while_its_writer_is_full() -> None:
     await server.close()
 
 
+class Turning(Bare):
+    """A bare end that hands on two messages at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._turn = 2
+        self.paused = False
+
+    def pause_reading(self) -> None:
+        self.paused = True
+
+    def resume_reading(self) -> None:
+        self.paused = False
+
+
+@pytest.mark.parametrize(("answers", "at_once"), [(True, 5), (False, 2)])
+async def test_a_turn_goes_on_while_all_of_it_was_answered_in_place(answers: bool, at_once: int) -> None:
+    """Where handlers wait for their turn, what came with them waits, and nothing more is read meanwhile."""
+    end = Turning()
+    messages: list[Message | Batch] = []
+
+    def take(message: Message | Batch) -> None:
+        messages.append(message)
+        if answers:
+            end.post(create_response(len(messages), {}))
+
+    end.callbacks.on_message = take
+    await end.start()
+    end.receive(NOTE * 5)
+    assert (len(messages), end.paused) == (at_once, not answers)
+    await turn()
+
+    assert (len(messages), end.paused) == (5, False)
+    assert len(end.written) == answers
+
+
 @pytest.mark.parametrize("broken", [False, True])
 async def test_a_sender_that_waits_at_the_end_is_told_if_the_wire_broke(broken: bool) -> None:
     """In order, its message was sent; else it may be lost."""

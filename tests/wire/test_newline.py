@@ -335,3 +335,19 @@ def test_a_body_is_written_as_one_line_that_means_the_same(body: bytes) -> None:
 def test_a_response_can_be_written_as_well() -> None:
     assert serialize_message(Response(b"1", b"{}")) == b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
     assert serialize_message(ErrorResponse(None, b"{}")) == b'{"jsonrpc":"2.0","error":{}}\n'
+
+
+@pytest.mark.parametrize("bodies", [[b"{}"], [b"{}", b"[1]"], [b'{\n"a":\r\n1}', b"{}"], [b"{ \r}", b"[\n]"]])
+def test_bodies_that_are_written_together_are_a_line_each(bodies: list[bytes]) -> None:
+    framer = NewlineFramer()
+
+    assert b"".join(framer.join(bodies)) == b"".join(map(framer.frame, bodies))
+
+
+def test_a_large_body_is_written_without_being_copied() -> None:
+    large = b'["%b"]' % (b"x" * 1_000_000)
+    framer = NewlineFramer()
+
+    assert framer.join([large])[0] is large
+    assert b"".join(framer.join([large])) == framer.frame(large)
+    assert framer.join([large + b"\n "]) == (large + b" \n",)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anywire.wire.value import Verbatim, decode_value, encode_value
+from anywire.wire.value import Verbatim, decode_value, encode_value, value_reader
 from tests.wire.strategies import thorough
 
 
@@ -135,3 +135,12 @@ def test_json_is_written_as_it_came_beside_half_a_surrogate_pair() -> None:
 def test_what_has_no_json_is_refused_by_its_name() -> None:
     with pytest.raises(TypeError, match="Encoding objects of type object is unsupported"):
         encode_value([object()])
+
+
+def test_a_null_can_be_read_as_something_else_where_the_type_has_none() -> None:
+    read = value_reader(msgspec.json.Decoder(dict[str, int]), null=b"{}")
+
+    assert read(b"null") == {}
+    assert read(b'{"a":1}') == {"a": 1}
+    with pytest.raises(msgspec.ValidationError):
+        value_reader(msgspec.json.Decoder(dict[str, int]))(b"null")

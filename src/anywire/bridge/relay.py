@@ -161,13 +161,12 @@ class Relay:
     # From the client.
 
     def _from_client(self, message: Message | Batch) -> None:
-        if type(message) is Request:  # as nearly always
-            if self._owed.has_room_for((message,)) and self._ask(message) is not None:
-                self._to_server(message)
-        elif type(message) is Batch:
+        if type(message) is Batch:
             self._from_client_together(message)
-        elif (noted := self._note(message)) is not None:
-            self._to_server(noted)
+        elif type(message) is not Request or self._owed.has_room_for((message,)):
+            noted = self._note(message)
+            if noted is not None:
+                self._to_server(noted)
 
     def _from_client_together(self, batch: Batch) -> None:
         """Pass a batch on as it is where nothing in it is ours to change."""
@@ -209,9 +208,8 @@ class Relay:
         return request
 
     def _to_server(self, message: Message | Batch) -> None:
-        up = self._up
-        if up is not None and not up.closed:
-            self._forward(up, message)
+        if self._up is not None and not self._up.closed:
+            self._forward(self._up, message)
         elif self._server_left.is_set():
             self._fail_all()
         elif self._target is not None and isinstance(message, Response | ErrorResponse):
@@ -249,14 +247,12 @@ class Relay:
                 self._owed.post(each)
 
     def _to_client(self, message: Message) -> None:
-        owed, related = self._owed, None
-        if owed.has_streams:
-            related = None if self._relating is None else self._relating.related
-            if related is None:
-                related = owed.stream_of(message)
+        related = None if self._relating is None else self._relating.related
+        if related is None:
+            related = self._owed.stream_of(message)
         heard = self._hear(message)
         if heard is not None:
-            owed.post(heard, related)
+            self._owed.post(heard, related)
 
     def _hear(self, message: Message) -> Message | None:
         """Note what has to be noted of it; return it as the client shall see it, None: not at all."""
@@ -299,7 +295,6 @@ class Relay:
         return reply
 
     def _settle(self, key: bytes) -> Request | bytes | None:
-        """A request is answered, or wanted no more; return what was asked, None where nothing was."""
         asked = self._owed.settle(key)
         if type(asked) is Request:
             self._remembered.gone(key)
@@ -335,7 +330,7 @@ class Relay:
         if self._target is not None:
             self._target.callbacks = Callbacks()  # whatever comes of it still
         self._target = target
-        self._relating = target if isinstance(target, Relating) else None
+        self._relating = target if self._owed.has_streams and isinstance(target, Relating) else None
         self._name = getattr(target, "name", self._name)
         self._noise = self._noise or Noise(target, self._name, self._report)
         target.callbacks.on_message = self._from_server

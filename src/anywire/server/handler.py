@@ -104,16 +104,8 @@ def make_handler(
     if whole and len(signature.fields) != 1:
         raise ConfigError(f"{kind} {name}: with a schema of its own it takes one parameter, all arguments")
     how = How.TASK if is_async else How.INLINE if inline else How.THREAD
-    return Handler(name, signature, how, signature.caller(function), _arguments_reader(signature))
-
-
-def _arguments_reader(signature: Signature) -> Callable[[bytes | msgspec.Raw], Any]:
-    read = value_reader(signature.decoder)
-
-    def read_arguments(raw: bytes | msgspec.Raw) -> Any:
-        return read(b"{}" if len(raw) == 4 and bytes(raw) == b"null" else raw)
-
-    return read_arguments
+    read_arguments = value_reader(signature.decoder, null=b"{}")
+    return Handler(name, signature, how, signature.caller(function), read_arguments)
 
 
 def check_options(options: Mapping[str, Any], known: type) -> None:

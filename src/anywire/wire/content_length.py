@@ -85,9 +85,9 @@ class ContentLengthFramer:
             body = escape_non_ascii(body)
         return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
-    def join(self, bodies: list[bytes]) -> bytes:
+    def join(self, bodies: list[bytes]) -> tuple[bytes, ...]:
         """Return the bodies, each behind its header."""
-        return b"".join(map(self.frame, bodies))
+        return (b"".join(map(self.frame, bodies)),)
 
     def _step(self, out: list[Frame | Fault]) -> bool:
         """Take one thing from the buffer; say whether there may be another."""

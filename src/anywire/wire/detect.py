@@ -72,8 +72,8 @@ class DetectingFramer:
         """Return the bytes that carry this body."""
         return (self._framer or NewlineFramer(self._limits)).frame(body)
 
-    def join(self, bodies: list[bytes]) -> bytes:
-        """Return the bytes that carry these bodies."""
+    def join(self, bodies: list[bytes]) -> tuple[bytes, ...]:
+        """Return what carries these bodies."""
         return (self._framer or NewlineFramer(self._limits)).join(bodies)
 
     def _settle(self, framing: Framing) -> Framer:

@@ -66,8 +66,8 @@ class EvidenceFramer:
         """Return the bytes that carry this body."""
         return self._writer.frame(body)
 
-    def join(self, bodies: list[bytes]) -> bytes:
-        """Return the bytes that carry these bodies."""
+    def join(self, bodies: list[bytes]) -> tuple[bytes, ...]:
+        """Return what carries these bodies."""
         return self._writer.join(bodies)
 
     def write_in(self, framing: Framing) -> None:

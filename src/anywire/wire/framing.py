@@ -44,8 +44,11 @@ class Framer(Protocol):
         """Return the bytes that carry this body (valid JSON, UTF-8) on the wire."""
         ...
 
-    def join(self, bodies: list[bytes]) -> bytes:
-        """Return the bytes that carry these bodies, one after the other: `frame` of each, together."""
+    def join(self, bodies: list[bytes]) -> tuple[bytes, ...]:
+        """Return what carries these bodies, one after the other: `frame` of each, in few pieces.
+
+        A large body is a piece of its own, where it goes out as it is: it is not copied.
+        """
         ...
 
 

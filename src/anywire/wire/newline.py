@@ -34,6 +34,7 @@ _SPACE = b" \t\r\n"
 _BRACE_OPEN, _BRACE_CLOSE = b"{}"
 _LF, _CR = b"\n\r"
 _LONG = 1024
+_LARGE = 256 * 1024
 
 
 class NewlineFramer:
@@ -93,12 +94,16 @@ class NewlineFramer:
             body = body.translate(None, b"\r\n")
         return body + b"\n"
 
-    def join(self, bodies: list[bytes]) -> bytes:
+    def join(self, bodies: list[bytes]) -> tuple[bytes, ...]:
         """Return the bodies as a line each; those that are lines already are looked at all at once."""
+        if len(bodies) == 1:
+            body = bodies[0]
+            is_large = len(body) >= _LARGE and _LF not in body and _CR not in body
+            return (body, b"\n") if is_large else (self.frame(body),)
         lines = b"\n".join((*bodies, b""))
         if lines.count(b"\n") == len(bodies) and _CR not in lines:
-            return lines
-        return b"".join(map(self.frame, bodies))
+            return (lines,)
+        return (b"".join(map(self.frame, bodies)),)
 
     def _keep(self, data: bytes, out: list[Frame | Fault]) -> None:
         if self._oversized is None:

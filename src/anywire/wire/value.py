@@ -89,15 +89,21 @@ def decode_value(raw: bytes | Raw, type: type[T], decoder: msgspec.json.Decoder[
     return (_reader_of(type) if decoder is None else value_reader(decoder))(raw)
 
 
-def value_reader(decoder: msgspec.json.Decoder[T]) -> Callable[[bytes | Raw], T]:
-    """Return what decodes as `decode_value` does, for a type that is read again and again."""
+def value_reader(decoder: msgspec.json.Decoder[T], null: bytes = b"null") -> Callable[[bytes | Raw], T]:
+    """Return what decodes as `decode_value` does, for a type that is read again and again.
+
+    Where the type has no null, one is read as if it were `null`, raw JSON.
+    """
     decode = decoder.decode
 
     def read(raw: bytes | Raw) -> T:
         try:
             return decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            return _read_mended(decode, bytes(raw), error)
+            plain = bytes(raw)
+            if plain == b"null" and null != plain:
+                return decode(null)
+            return _read_mended(decode, plain, error)
 
     return read
 
