@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from anywire.config.content import read_file
 from anywire.config.editable import EditableFile
-from anywire.config.file import default_file, read_file, write_file
+from anywire.config.file import default_file, write_file
 from anywire.errors import ConfigError
 
 
@@ -26,9 +27,10 @@ def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     """So are the folders that are made for it."""
     path = tmp_path / "a" / "b" / "servers.json"
 
-    write_file(path, b"{}", None)
+    with EditableFile.locked(path) as file:
+        file.add({"x": {"command": "y"}})
 
-    assert read_file(path) == b"{}"
+    assert EditableFile.open(path).names == ("x",)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert [each.name for each in path.parent.iterdir()] == ["servers.json"]
@@ -91,7 +93,8 @@ def test_an_empty_file_can_be_added_to(tmp_path: Path) -> None:
 def test_a_new_file_has_the_format_of_its_place(name: str, table: str, tmp_path: Path) -> None:
     """The table that the editor of that file looks for."""
     path = tmp_path / name
-    EditableFile.open(path).add({"a": {"command": "b"}})
+    with EditableFile.locked(path) as file:
+        file.add({"a": {"command": "b"}})
 
     assert f'  "{table}": {{\n    "a"' in path.read_text(encoding="utf-8")
 
