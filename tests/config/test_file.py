@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -120,3 +121,41 @@ def test_toml_is_not_changed(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match="is TOML, and only files of JSON can be changed"):
         EditableFile.open(path)
+
+
+def test_the_other_names_of_a_file_keep_their_content_with_it(tmp_path: Path) -> None:
+    """A hard link stays one; what is shorter leaves nothing behind."""
+    path, other = tmp_path / "servers.json", tmp_path / "other.json"
+    path.write_bytes(b'{"a": 1}')
+    other.hardlink_to(path)
+
+    write_file(path, b"{}", b'{"a": 1}')
+
+    assert other.read_bytes() == b"{}"
+    assert path.samefile(other)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other.json", "servers.json"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has files of others to change")
+def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
+    """It is still there for whoever uses it."""
+    path = tmp_path / "servers.json"
+    path.write_bytes(b"{}")
+    path.chmod(0o600)
+    os.chown(path, 65534, 65534)
+
+    write_file(path, b"{ }", b"{}")
+
+    now = path.stat()
+    assert (now.st_uid, now.st_gid, stat.S_IMODE(now.st_mode)) == (65534, 65534, 0o600)
+
+
+def test_a_file_that_is_read_only_is_left_alone(tmp_path: Path) -> None:
+    """Even by somebody who may write everything."""
+    path = tmp_path / "servers.json"
+    path.write_bytes(b"{}")
+    path.chmod(0o400)
+
+    with pytest.raises(ConfigError, match=r"servers\.json is read-only; nothing was written"):
+        write_file(path, b"{ }", b"{}")
+    assert path.read_bytes() == b"{}"
