@@ -288,11 +288,12 @@ def test_what_would_steer_a_terminal_is_shown(
 
     taken, _ = config(capsys, "import", "--config", "s.json")
     listed, _ = config(capsys, "list", "--config", "s.json")
+    missed = config(capsys, "remove", evil.strip(), "--config", "s.json", code=2)[1]
     removed, _ = config(capsys, "remove", evil, "--config", "s.json")
 
     assert "  + e\\x1b[2J\\u202e\\n\n  - e\\x1b[2J\\u202e\\n2: it has neither" in taken
     assert removed == "removed e\\x1b[2J\\u202e\\n from s.json\n"
-    for out in (taken, listed, removed):
+    for out in (taken, listed, missed, removed):
         assert not [sign for sign in out.replace("\n", "") if not sign.isprintable()]
 
 

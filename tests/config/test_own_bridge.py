@@ -13,10 +13,10 @@ from anywire.config.importing import gather
 from anywire.config.own_bridge import runs_this_file
 from anywire.config.read import read_config
 
-FILE = Path("/work/servers.json")
+FILE = Path("/project/servers.json")
 
 
-def runs(*command: str, cwd: str | None = "/work") -> bool:
+def runs(*command: str, cwd: str | None = "/project") -> bool:
     """Say whether this command runs the bridge of the file."""
     return runs_this_file(ServerEntry(name="it", written_name="it", command=command, cwd=cwd), FILE)
 
@@ -25,11 +25,11 @@ def runs(*command: str, cwd: str | None = "/work") -> bool:
     "command",
     [
         ("anywire", "bridge", "stdio", "--config", "servers.json"),
-        ("/opt/bin/anywire", "bridge", "stdio", "--config=/work/../work/servers.json"),
+        ("/opt/bin/anywire", "bridge", "stdio", "--config=/project/../project/servers.json"),
         ("python3", "-m", "anywire", "bridge", "http://127.0.0.1:1/mcp", "--config", "servers.json"),
         ("uvx", "anywire@latest", "bridge", "stdio", "--shared", "--config", "./servers.json"),
         ("uv", "run", "--with", "anywire[http]==1.0", "anywire", "bridge", "stdio", "--config", str(FILE)),
-        ("sh", "-c", "cd /; exec anywire bridge stdio --config '/work/servers.json'"),
+        ("sh", "-c", "cd /; exec anywire bridge stdio --config '/project/servers.json'"),
         ("sh", "-c", "anywire bridge stdio --config servers.json # 'twas"),
         ("anywire", "bridge", "stdio", "--", "anywire", "bridge", "stdio", "--config", "servers.json"),
     ],
