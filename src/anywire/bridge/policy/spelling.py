@@ -27,8 +27,8 @@ _SLASHES: Final = re.compile(r"/+")
 _PARAMETERS: Final = re.compile(r";[^/]*")
 #: What Windows does not see at the end of a name.
 _ENDS: Final = re.compile(r"[ .]+(?=/|$)")
-#: What is one file for Windows: a name, and a stream of that name; `C:` is none.
-_STREAM: Final = re.compile(r"(?<=[^/:]{2}):[^/]*")
+#: What is the same file for Windows: its content, `::$DATA`.
+_STREAM: Final = re.compile(r"::?\$[^/]*")
 _START: Final = re.compile(r":/+")
 
 
