@@ -368,16 +368,15 @@ class Peer:
         return settled
 
     def close(self, error: AnywireError | None = None) -> list[Settled]:
-        """The wire has ended: settle all requests of ours with the reason, forget the peer's.
+        """The wire has ended: settle all requests of ours with the reason, which later ones raise.
 
-        Later requests raise the same reason.  A second call changes nothing.
+        Those of the peer are forgotten.  A second call changes nothing.
         """
         if self._over:
             return []
         self._over = True
-        settled = self.end(error)
         self._incoming.clear()
-        return settled
+        return self.end(error)
 
 
 def _waited(pending: _Pending, now: float) -> str:
