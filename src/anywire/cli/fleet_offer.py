@@ -9,6 +9,7 @@ from anywire.bridge.fleet.fleet import Fleet
 from anywire.bridge.http_face import HttpFace
 from anywire.bridge.meeting.era import Era, era_of
 from anywire.bridge.meeting.upstream import Sharing, Upstream
+from anywire.bridge.patience import patient
 from anywire.cli.bridge_face import http_listener
 from anywire.cli.bridge_target import entry_target
 from anywire.cli.policies import policy_of
@@ -59,8 +60,10 @@ class FleetOffer:
             limits = limits.replace(
                 connect_seconds=entry.start_seconds, member_start_seconds=entry.start_seconds
             )
+        make = setup.taps.maker(entry_target(setup, entry, limits), entry.name)
+        make = patient(make, limits.member_start_seconds, entry.call_seconds)
         return Upstream(
-            setup.metered(setup.taps.maker(entry_target(setup, entry, limits), entry.name), entry.name),
+            setup.metered(make, entry.name),
             setup.log.reporter(entry.name),
             limits,
             sharing=setup.sharing,
