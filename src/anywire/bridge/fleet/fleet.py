@@ -140,7 +140,7 @@ class Fleet:
                     connection.list_changed(notification)
 
     def troubled(self, server: str, reason: str) -> None:
-        """A server's lists are left out, or as old as they are: each reason is reported once until it is well."""
+        """A server's lists are left out, or old: each reason is reported once until it is well."""
         if server not in self._members:
             return
         self._troubles[server] = reason
