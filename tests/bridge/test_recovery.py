@@ -272,6 +272,22 @@ async def test_a_client_may_not_take_an_id_of_ours_while_it_is_in_use() -> None:
 
 
 @in_virtual_time
+async def test_a_second_request_under_an_id_costs_the_first_one_nothing() -> None:
+    """It is refused, and does not reach the server; the first one has its answer."""
+    async with Stage() as stage:
+        server = await stage.opened()
+        await stage.client.ask(1, "tools/call", {"name": "a"})
+        asked = await server.hears("tools/call")
+        await stage.client.ask(1, "tools/call", {"name": "b"})
+        assert (await stage.client.receive())["error"]["message"] == "that id is in use; take another"
+        await server.peer.answer(asked, {"of": "a"})
+        assert (await stage.client.receive())["result"] == {"of": "a"}
+        await stage.client.ask(1, "tools/call", {"name": "c"})
+        await server.answers("tools/call", {"of": "c"})
+        assert (await stage.client.receive())["result"] == {"of": "c"}
+
+
+@in_virtual_time
 async def test_a_transport_that_shook_hands_again_by_itself_is_told_the_rest() -> None:
     """As over HTTP, when the server has lost the session."""
     async with Stage() as stage:

@@ -322,6 +322,27 @@ def test_what_is_written_reads_as_the_same() -> None:
     assert decode(encode(request)) == request
 
 
+@pytest.mark.parametrize(
+    ("frame", "bare"),
+    [
+        (b'{"jsonrpc":"2.0","id":4}', True),
+        (b'{"id":"a","x":1}', True),
+        (b'{"jsonrpc":"2.0"}', False),
+        (b'{"jsonrpc":"2.0","id":{}}', False),
+        (b'{"jsonrpc":"2.0","id":4,"params":{}}', False),
+        (b'{"jsonrpc":"2.0","id":4,"method":7}', False),
+        (b'{"jsonrpc":"1.0","id":4,"result":7}', False),
+        (b'{"jsonrpc":"2.0","id":4,"x":', False),
+    ],
+)
+def test_an_object_with_an_id_and_nothing_else_may_settle_what_waits_for_it(frame: bytes, bare: bool) -> None:
+    fault = decode(frame)
+
+    assert isinstance(fault, Fault)
+    assert (fault.is_bare, fault.may_settle) == (bare, bare or fault.is_reply)
+    assert fault.is_reply or fault.answer() is not None
+
+
 # Excerpts of what was too large to keep.
 
 HEAD = b'{"method":"tools/call","params":{"text":"xxxxxx'

@@ -237,6 +237,19 @@ def test_a_reply_that_is_too_large_settles_its_request_with_the_limit() -> None:
     assert isinstance(event.outcome, LimitExceeded)
 
 
+def test_a_reply_with_neither_result_nor_error_settles_its_request() -> None:
+    fault = decode(b'{"jsonrpc":"2.0","id":1}')
+    assert isinstance(fault, Fault)
+    peer = asking(2)
+
+    event = peer.receive_fault(fault)
+
+    assert event is not None
+    assert event.key == b"1"
+    assert isinstance(event.outcome, RemoteProtocolError)
+    assert peer.receive_fault(fault) is None
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -201,7 +201,7 @@ class Relay:
 
     def _ask(self, request: Request) -> Request | None:
         key = id_key(request.id)
-        if key in self._remembered.ours:
+        if key in self._remembered.ours or key in self._owed.unanswered:
             self._owed.refuse(request.id, "that id is in use; take another")
             return None
         self._owed.ask(key, request)
@@ -304,7 +304,7 @@ class Relay:
         if not isinstance(error, Fault):
             self._report(str(error))
             return
-        key = id_key(error.id) if error.is_reply and error.id is not None else b""
+        key = id_key(error.id) if error.may_settle and error.id is not None else b""
         reason = f"its reply cannot be used: {error.reason}"
         if error.id is not None and key in self._owed.unanswered:
             self._owed.fail(error.id, f"{BEHIND if self._discreet else self._name}: {reason}")

@@ -10,6 +10,7 @@ from anywire.bridge.endpoint import Face, HttpAddress
 from anywire.bridge.fleet.fleet import Fleet
 from anywire.bridge.meeting.era import Era, era_of
 from anywire.bridge.meeting.upstream import Sharing, Upstream
+from anywire.bridge.patience import patient
 from anywire.cli.bridge_target import entry_target
 from anywire.cli.observing import PAGES
 from anywire.cli.policies import policy_of
@@ -86,8 +87,9 @@ class FleetOffer:
                 connect_seconds=entry.start_seconds, member_start_seconds=entry.start_seconds
             )
         make = entry_target(setup, entry, limits, {OFFERED_BY: self._offered_by})
+        make = patient(setup.taps.maker(make, entry.name), limits.member_start_seconds, entry.call_seconds)
         return Upstream(
-            setup.metered(setup.taps.maker(make, entry.name), entry.name),
+            setup.metered(make, entry.name),
             setup.log.reporter(entry.name),
             limits,
             sharing=setup.sharing,

@@ -252,7 +252,7 @@ class SdkStreams:
     def _on_error(self, error: Fault | AnywireError) -> None:
         if not isinstance(error, Fault):
             self.reading.put(error)
-        elif error.is_reply and error.id is not None and id_key(error.id) in self._unanswered:
+        elif error.may_settle and error.id is not None and id_key(error.id) in self._unanswered:
             self._settle(error.id, reply_with(error.id, f"its reply cannot be used: {error.reason}"))
         else:
             if error.id is not None and (reply := error.answer()) is not None:

@@ -121,7 +121,7 @@ class Expected:
 
     def _take_fault(self, fault: Fault) -> None:
         key = None if fault.id is None else id_key(fault.id)
-        if self._single and self.missing and fault.is_reply and (key is None or key in self.missing):
+        if self._single and self.missing and fault.may_settle and (key is None or key in self.missing):
             kind = LimitExceeded if fault.kind is FaultKind.TOO_LARGE else RemoteProtocolError
             raise kind(f"the reply could not be used: {fault.reason}")
         self._received(fault)

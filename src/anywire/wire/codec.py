@@ -56,6 +56,7 @@ __all__ = (
 )
 
 _ENVELOPE_NAMES = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
+_SAYING = _ENVELOPE_NAMES - {"jsonrpc", "id"}
 _QUOTED_NAMES = tuple(f'"{name}"'.encode() for name in sorted(_ENVELOPE_NAMES))
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
@@ -239,7 +240,12 @@ def _fault(
         data=text[: limits.excerpt_bytes],
         size=len(text),
         position=position,
+        is_bare=id is not None and not is_reply and scan.stopped < 0 and not _says_anything(scan),
     )
+
+
+def _says_anything(scan: Scan) -> bool:
+    return any(member.name in _SAYING for member in scan.members)
 
 
 def _concerned(text: bytes, scan: Scan) -> tuple[bytes | None, bool]:

@@ -206,7 +206,8 @@ class Fault(msgspec.Struct, frozen=True):
     `Limits.excerpt_bytes` of them; `size` counts all of them, 0 while more are to come.  `position`
     is the offset in bytes of the trouble: within the message where one message is wrong, within the
     stream where the framing is; -1 where it is not known.  `number` is its place in a stream, the first
-    line or message that is not blank being 1; 0 where that is not known.
+    line or message that is not blank being 1; 0 where that is not known.  `is_bare` says that it was an
+    object with an id and nothing that makes it a request or a reply.
     """
 
     kind: FaultKind
@@ -217,6 +218,12 @@ class Fault(msgspec.Struct, frozen=True):
     size: int = 0
     position: int = -1
     number: int = 0
+    is_bare: bool = False
+
+    @property
+    def may_settle(self) -> bool:
+        """Whether whoever waits for an answer under its id has to take it for that: no other will come."""
+        return self.is_reply or self.is_bare
 
     @property
     def code(self) -> int:

@@ -230,7 +230,7 @@ class Peer:
 
     def receive_fault(self, fault: Fault) -> Settled | None:
         """Settle the request whose reply could not be used; None when the fault is no such reply."""
-        if not fault.is_reply:
+        if not fault.may_settle:
             return None
         pending = self._sole() if fault.id is None and _is_message(fault) else self._find(fault.id or b"")[0]
         if pending is None:

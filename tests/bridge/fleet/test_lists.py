@@ -280,3 +280,44 @@ async def test_no_servers_are_no_error() -> None:
     async with house({}) as ours, ours.raw() as client:
         assert "none" in (await client.initialize())["instructions"]
         assert await tools(client) == []
+
+
+@in_virtual_time
+async def test_what_a_server_lists_twice_is_listed_once() -> None:
+    """On one page, and on one that comes again since its cursor does."""
+    async with house({"left": (left := Played())}) as ours, ours.raw() as client:
+        await client.initialize()
+        play = await left.next()
+        await play.opens()
+        page = {"tools": [{"name": "a", "n": 1}, {"name": "b"}, {"name": "a", "n": 2}], "nextCursor": "same"}
+        await play.answers("tools/list", page)
+        await play.answers("tools/list", page)
+        await client.ask(1, "tools/list")
+        listed = [{"name": "left__a", "n": 1}, {"name": "left__b"}]
+        await client.expect(answered(1, {"tools": listed}))
+
+
+@in_virtual_time
+async def test_a_server_with_a_long_name_is_shown_with_what_its_tools_begin_with() -> None:
+    """A model has to find it there; and a call without a name is told what is missing."""
+    name = "n" * 300
+    async with house({name: Played()}) as ours, ours.raw() as client:
+        instructions = (await client.initialize())["instructions"]
+        prefix = ours.fleet.names[name].prefix
+        assert f"(as {prefix})" in instructions
+        assert f"together: {'n' * 64}… (as" in instructions
+        await client.ask(1, "tools/call", {})
+        text = (await client.receive())["result"]["content"][0]["text"]
+        assert text.startswith("No tool is named. Tools are called SERVER__NAME")
+        assert f"(as {prefix})" in text
+
+
+@in_virtual_time
+async def test_a_reply_that_says_nothing_settles_its_call() -> None:
+    """The client hears that it cannot be used."""
+    async with talk() as t:
+        await t.client.call(1, "left__do")
+        asked = await t.left.hears("tools/call")
+        await t.left.peer.send_bytes(b'{"jsonrpc":"2.0","id":%d}\n' % asked["id"])
+        message = (await t.client.receive())["error"]["message"]
+        assert "its reply cannot be used" in message

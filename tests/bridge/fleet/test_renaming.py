@@ -99,6 +99,8 @@ def test_a_cut_name_needs_its_list() -> None:
         ("tools/list", b'"name":"do"', b'"name":"s__do"'),
         ("tools/list", b'"name":"do","_meta":{"ui":{"resourceUri":"ui://v", "x":1.0}}',
          b'"name":"s__do","_meta":{"ui":{"resourceUri":"ui://s/v", "x":1.0}}'),
+        ("tools/list", b'"name":"do","_meta":{"openai/outputTemplate":"ui://v"}',
+         b'"name":"s__do","_meta":{"openai/outputTemplate":"ui://s/v"}'),
         ("tools/list", b'"_meta":{"ui/resourceUri":"ui://v","ui":{"resourceUri":"ui://w"}},"name":"do"',
          b'"_meta":{"ui/resourceUri":"ui://s/v","ui":{"resourceUri":"ui://s/w"}},"name":"s__do"'),
         ("prompts/list", b'"name":"do"', b'"name":"s__do"'),

@@ -121,7 +121,7 @@ async def test_a_server_that_never_shakes_hands_is_ended_with_what_it_was_asked(
         await client.call(1, "mute__do")
         play = await mute.next()
         error = (await client.receive())["error"]
-        assert error["message"] == "mute: mute did not answer initialize within 60 s"
+        assert error["message"] == "mute: it did not answer initialize within 62 s"
         await play.peer.expect_end()
 
 

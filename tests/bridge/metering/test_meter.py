@@ -305,3 +305,18 @@ def test_noise_and_broken_parts_of_a_wire_are_noted() -> None:
     assert (notes.noise_lines, notes.state) == (2, State.RUNNING)
     assert notes.last_error is not None
     assert notes.last_error.text == "the stream could not be resumed"
+
+
+def test_a_conversation_that_cannot_be_opened_is_failing_whatever_the_reason() -> None:
+    """A request that this side cannot even send, or an answer that comes too late."""
+    for error in (AnywireError("the request cannot be sent"), DeadlineExceeded("too late")):
+        notes = meter()
+        conversation = Conversation(notes)
+        conversation.starting(0.0)
+        conversation.started(0.0)
+        conversation.sent(create_request(1, "initialize"), 1.0)
+        conversation.failed(b"1", error, 2.0)
+        conversation.ended(3.0)
+        assert notes.state is State.FAILING
+        assert notes.last_error is not None
+        assert notes.last_error.text == str(error)

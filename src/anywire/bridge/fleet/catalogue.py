@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from anywire.bridge.fleet.standing import Standing
 from anywire.wire.limits import Limits
 
 __all__ = ("Catalogue",)
@@ -34,7 +35,9 @@ class Catalogue:
     """The lists of servers, each by the server and the method that asks for it."""
 
     def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._seconds = limits.list_seconds
+        self._standings: dict[Hashable, Standing] = {}
         self._entries: dict[tuple[Hashable, str], _Entry] = {}
         self._instructions: dict[Hashable, str] = {}
 
@@ -82,6 +85,11 @@ class Catalogue:
         """A server is not in the fleet any more."""
         self._entries = {key: entry for key, entry in self._entries.items() if key[0] != server}
         self._instructions.pop(server, None)
+        self._standings.pop(server, None)
+
+    def standing(self, server: Hashable) -> Standing:
+        """Return how a server has answered lately."""
+        return self._standings.setdefault(server, Standing(self._limits))
 
     # What a server says of itself.
 

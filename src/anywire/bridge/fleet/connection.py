@@ -74,6 +74,11 @@ class FleetConnection:
         return self._table.related
 
     @property
+    def speaker(self) -> str | None:
+        """Which server says the message that is being handed over; None: it is ours."""
+        return self._table.speaker
+
+    @property
     def catalogue(self) -> Catalogue:
         """What is known of the lists of servers, for this client or for all."""
         return self._table.catalogue
@@ -136,6 +141,10 @@ class FleetConnection:
         if self._holds:
             conversation.face.on_full()
         return conversation
+
+    def troubled(self, conversation: Conversation, reason: str) -> None:
+        """See `conversation.Hearer`."""
+        self._fleet.troubled(conversation.label.server, reason)
 
     def ended(self, conversation: Conversation) -> None:
         """See `conversation.Hearer`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol
 
 from anywire.bridge.discretion import plain_sentence
@@ -37,6 +38,8 @@ __all__ = ("Conversation", "Hearer")
 
 #: The ids of our own requests; those of the client are other ones, as we see to.
 _ID: Final = b'"anywire-fleet-%d"'
+#: The wire to a server knows its own bound for a start, and what was late: it is to say so first.
+_LATER_SECONDS: Final = 2.0
 
 
 class Hearer(Protocol):
@@ -54,6 +57,10 @@ class Hearer(Protocol):
         """Too much waits to be sent to the server, or no longer."""
         ...
 
+    def troubled(self, conversation: Conversation, reason: str) -> None:
+        """The server does not come up, or says strange things meanwhile."""
+        ...
+
     def ended(self, conversation: Conversation) -> None:
         """There is no server any more; `conversation.error` says why, None: it was left."""
         ...
@@ -68,16 +75,29 @@ class _MemberRelay(Relay):
         face: Transport,
         make_target: Callable[[], Transport],
         report: Callable[[str], None],
+        trouble: Callable[[str], None],
         limits: Limits,
         *,
         discreet: bool,
     ) -> None:
         self._server = server
+        #: What is wrong goes to `trouble`, not to `report`.
+        self.is_starting = True
+        self._all = report
+        self._trouble = trouble
         #: There will be no other server ...
         self.over = False
         #: ... for this reason, where it was not in order.
         self.lost: AnywireError | None = None
-        super().__init__(face, make_target, report, limits, discreet=discreet)
+        super().__init__(face, make_target, self._say, limits, discreet=discreet)
+
+    def _say(self, sentence: str) -> None:
+        (self._trouble if self.is_starting else self._all)(sentence)
+
+    def _target_failed(self, id: bytes, error: AnywireError) -> None:
+        if self.is_starting:
+            self.lost = self.lost or error
+        super()._target_failed(id, error)
 
     def _told(self, error: AnywireError | None) -> str:
         return f"{self._server}: {super()._told(error)}"
@@ -125,7 +145,13 @@ class Conversation:
         self._leaving: asyncio.TimerHandle | None = None
         self.face = MemberFace(label.server, self._hear, self._filled, self._limits)
         self._relay = _MemberRelay(
-            label.server, self.face, upstream.target, upstream.report, self._limits, discreet=discreet
+            label.server,
+            self.face,
+            upstream.target,
+            upstream.report,
+            partial(client.troubled, self),
+            self._limits,
+            discreet=discreet,
         )
         loop = asyncio.get_running_loop()
         #: Done when it has ended.
@@ -155,19 +181,20 @@ class Conversation:
     # The handshake.
 
     async def _open(self) -> None:
-        server, seconds = self.label.server, self._limits.member_start_seconds
+        seconds = self._limits.member_start_seconds + _LATER_SECONDS
         try:
             request, answer = self._begin("initialize", self._introduction)
             self.face.greet(request)
-            async with bounded(seconds, f"{server} did not answer initialize"):
+            async with bounded(seconds, "it did not answer initialize"):
                 result = (await answer).result
         except AnywireError as error:
-            self.error = self.error or error
+            self.error = self.error or self._relay.lost or error
             if not self._relay.over:  # else it knows better what has happened, and says so when it ends
                 await self.face.close()
             return
         self.instructions = text_of(get_member(result, "instructions"))
         self.capabilities = get_member(result, "capabilities") or b"{}"
+        self._relay.is_starting = False
         self.face.greet(Notification("notifications/initialized"))
         self._client.opened(self)
         self.face.open()
@@ -196,7 +223,7 @@ class Conversation:
             if self.over:
                 raise self.error or TransportClosed(self.reason())
             self.face.put(request)
-            async with bounded(seconds, f"{self.label.server} did not answer {method}"):
+            async with bounded(seconds, "it did not answer"):
                 return (await answer).result
         finally:
             key = id_key(request.id)
@@ -285,7 +312,7 @@ class Conversation:
         if isinstance(error, AnywireError):
             self.error = error
         elif error is not None:
-            self.error = AnywireError(f"{self.label.server}: the relay failed: {error!r}")
+            self.error = AnywireError(f"the relay failed: {error!r}")
             context = {"message": "a relay of a fleet failed", "exception": error}
             running.get_loop().call_exception_handler(context)
         for answer in self._own.values():

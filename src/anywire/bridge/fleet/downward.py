@@ -29,12 +29,16 @@ class Downward:
 
     def hear(self, conversation: Conversation, message: Message, related: bytes | None) -> None:
         """Take a message of a server; `related` is the raw id of a request that it belongs to."""
-        if isinstance(message, Response | ErrorResponse):
-            self._take_reply(conversation, message)
-        elif isinstance(message, Request):
-            self._take_question(conversation, message, related)
-        else:
-            self._take_notification(conversation, message, related)
+        self._table.speaker = conversation.label.server
+        try:
+            if isinstance(message, Response | ErrorResponse):
+                self._take_reply(conversation, message)
+            elif isinstance(message, Request):
+                self._take_question(conversation, message, related)
+            else:
+                self._take_notification(conversation, message, related)
+        finally:
+            self._table.speaker = None
 
     def _take_reply(self, conversation: Conversation, reply: Response | ErrorResponse) -> None:
         table = self._table

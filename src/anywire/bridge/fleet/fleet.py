@@ -10,6 +10,7 @@ import asyncio
 import random
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Final
 
 from anywire.bridge.fleet.catalogue import Catalogue
 from anywire.bridge.fleet.connection import FleetConnection
@@ -21,6 +22,9 @@ from anywire.transport.contract import Transport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 
 __all__ = ("Fleet",)
+
+#: So many reasons of one server are known to have been told.
+_MOST_TOLD: Final = 20
 
 
 class Fleet:
@@ -50,6 +54,7 @@ class Fleet:
         self._members: dict[str, Upstream] = {}
         self._connections: set[FleetConnection] = set()
         self._troubles: dict[str, str] = {}
+        self._told: dict[str, dict[str, None]] = {}
         self._closed = False
 
     def __repr__(self) -> str:
@@ -78,7 +83,7 @@ class Fleet:
         self.names.name_servers(members)
         retired = {name: each for name, each in before.items() if self._members.get(name) is not each}
         for name, upstream in retired.items():
-            self._troubles.pop(name, None)
+            self.well(name)
             if self._catalogue is not None:
                 self._catalogue.drop((name, upstream))
         if retired or before.keys() != self._members.keys():
@@ -135,11 +140,18 @@ class Fleet:
                     connection.list_changed(notification)
 
     def troubled(self, server: str, reason: str) -> None:
-        """A server's lists are left out, or as old as they are; each reason is reported once in a row."""
-        if self._troubles.get(server) != reason and server in self._members:
-            self._troubles[server] = reason
+        """A server's lists are left out, or old: each reason is reported once until it is well."""
+        if server not in self._members:
+            return
+        self._troubles[server] = reason
+        told = self._told.setdefault(server, {})
+        if reason not in told:
+            told[reason] = None
+            if len(told) > _MOST_TOLD:
+                del told[next(iter(told))]
             self._members[server].report(reason)
 
     def well(self, server: str) -> None:
         """A server is there, and says what it has."""
         self._troubles.pop(server, None)
+        self._told.pop(server, None)

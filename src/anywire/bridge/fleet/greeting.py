@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import UNSET, Raw
 
 from anywire._version import __version__
-from anywire.bridge.fleet.names import Label, text_of
+from anywire.bridge.fleet.names import Label, listed, text_of
 from anywire.protocol.features import Feature, has
 from anywire.protocol.legacy import ServerConversation, ServerIdentity
 from anywire.protocol.revisions import negotiate_protocol_version
@@ -74,11 +74,10 @@ def instructions(labels: Sequence[Label], own: Mapping[str, str]) -> str:
     """Say which servers are together and how their things are named; `own`: what they say themselves."""
     if not labels:
         return "This server brings others together; at present there are none."
-    names = ", ".join(label.server for label in labels)
     first = labels[0]
     parts = [
-        f"This server brings several together: {names}. A tool or a prompt is called SERVER__NAME, such as"
-        f" {first.prefix}__NAME; the resource URI of a server is SERVER+URI, such as {first.scheme}+URI."
+        f"This server brings several together: {listed(labels)}. A tool or a prompt is called SERVER__NAME, such"
+        f" as {first.prefix}__NAME; the resource URI of a server is SERVER+URI, such as {first.scheme}+URI."
     ]
     said = {label.server: text for label in labels if (text := own.get(label.server))}
     parts += [f"What {server} says of itself:\n{_cut(text)}" for server, text in said.items()]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from anywire.bridge.fleet.catalogue import Catalogue
 from anywire.bridge.fleet.member import Member
@@ -18,6 +18,9 @@ from anywire.errors import AnywireError, TransportError
 from anywire.wire.limits import Limits
 
 __all__ = ("Lists", "Troubles")
+
+#: Who was late before is not waited for as long as others.
+_LATE_SECONDS: Final = 1.0
 
 
 class Troubles(Protocol):
@@ -68,6 +71,7 @@ class Lists:
             for member in [member for member, fetch in fetches.items() if fetch.done()]:
                 del fetches[member]
             for member in [member for member in fetches if self._left(member, method, now) <= 0]:
+                member.missed(method)
                 reason = f"{method} was not answered within {self._seconds:g} s"
                 self._troubles.troubled(member.label.server, reason)
                 del fetches[member]
@@ -77,7 +81,8 @@ class Lists:
 
     def _left(self, member: Member, method: str, now: float) -> float:
         """Return how many seconds a server may still take for its answer."""
-        return member.asked_at(method) + self._seconds - now
+        seconds = min(self._seconds, _LATE_SECONDS) if member.is_late(method) else self._seconds
+        return member.asked_at(method) + seconds - now
 
     def _fresh(self, member: Member, method: str) -> Sequence[bytes] | None:
         return self._catalogue.fresh(member.key, method, asyncio.get_running_loop().time())

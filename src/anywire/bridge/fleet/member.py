@@ -16,13 +16,14 @@ from msgspec import UNSET, Raw, UnsetType
 from anywire.bridge.fleet.catalogue import Catalogue
 from anywire.bridge.fleet.conversation import Conversation
 from anywire.bridge.fleet.names import Label, Names
-from anywire.bridge.fleet.renaming import ITEMS, named_item
+from anywire.bridge.fleet.renaming import IDENTITIES, ITEMS, named_item
 from anywire.bridge.meeting.upstream import Upstream
 from anywire.bridge.recovery.respawn import Respawn
 from anywire.errors import AnywireError, LimitExceeded, PeerError, RemoteProtocolError, TransportError
 from anywire.protocol.types.pagination import PageWalk
 from anywire.wire.codec import encode_value
 from anywire.wire.message import JsonRpcErrorCode, id_key
+from anywire.wire.splice import get_member
 from anywire.wire.value import decode_value
 
 __all__ = ("Member", "Resting", "Session")
@@ -82,6 +83,7 @@ class Member:
         self._chance = chance
         self._conversation: Conversation | None = None
         self._respawn = Respawn(upstream.limits)
+        self._standing = catalogue.standing(self.key)
         self._error: AnywireError | None = None
         self._due = 0.0
         self._fetching: dict[str, asyncio.Task[None]] = {}
@@ -110,27 +112,43 @@ class Member:
         if self._conversation is not None:
             raise Resting(self._conversation.reason())  # its process is about to end
         now = asyncio.get_running_loop().time()
-        if self._error is not None and now < self._due:
-            raise Resting(f"{self._error}; it is tried again in {self._due - now:.1f} s")
+        for error, due in ((self._error, self._due), (self._standing.error, self._standing.due)):
+            if error is not None and now < due:
+                raise Resting(f"{error}; it is tried again in {due - now:.1f} s")
         self._conversation = self._session.begin(self)
+        self._standing.begun(self._conversation, now)
         return self._conversation
+
+    def is_late(self, method: str) -> bool:
+        """Say whether a list of it is not to be waited for: it was late, for this client or another."""
+        return self._standing.is_late(method)
+
+    def missed(self, method: str) -> None:
+        """A list of it was not there in time."""
+        self._standing.missed(method)
 
     def opened(self) -> None:
         """The server is there."""
+        now = asyncio.get_running_loop().time()
         self._error = None
-        self._respawn.opened(asyncio.get_running_loop().time())
+        self._respawn.opened(now)
+        if self._conversation is not None:
+            self._standing.opened(self._conversation, now)
 
     def lost(self, conversation: Conversation) -> None:
         """A conversation has ended by itself; the words are those that the client may hear."""
         if conversation is not self._conversation:
+            self._standing.ended(conversation)
             return
         self._conversation = None
         now = asyncio.get_running_loop().time()
         self._error = TransportError(conversation.reason())
-        self._respawn.lost(now, served=conversation.capabilities is not None)
-        delay = self._respawn.delay(self._chance())
-        # Whoever asks next may be luckier, so that it is not given up.
-        self._due = now + (self.upstream.limits.restart_most_seconds if delay is None else delay)
+        if conversation.capabilities is None:
+            self._standing.failed(conversation, self._error, now, self._chance())
+        else:
+            self._respawn.lost(now, served=True)
+            # What was served is never given up.
+            self._due = now + (self._respawn.delay(self._chance()) or 0.0)
         if self._missing:
             self._try_again()
 
@@ -163,13 +181,16 @@ class Member:
         items: Sequence[bytes] | None = None
         error: AnywireError | None = None
         try:
-            items = await self._ask(method)
+            await self._standing.turn()
+            known = catalogue.fresh(key, method, loop.time())  # by another's start, meanwhile
+            items = await self._ask(method) if known is None else known
         except AnywireError as caught:
             error = caught
         finally:
             catalogue.settle(key, method, begun, items, loop.time())
         if error is None:
             self._missing.pop(method, None)
+            self._standing.listed(method)
         else:
             self._missing[method] = None
             self._try_again()
@@ -187,7 +208,7 @@ class Member:
         return await self._ask_for_pages(conversation, method)
 
     async def _ask_for_pages(self, conversation: Conversation, method: str) -> Sequence[bytes]:
-        items: list[bytes] = []
+        items: dict[bytes, bytes] = {}
         walk, size = PageWalk(), 0
         for _ in range(_MOST_PAGES):
             cursor = walk.cursor
@@ -205,17 +226,18 @@ class Member:
             for item in getattr(page, _FIELDS[method]) or ():
                 named = named_item(self._names, self.label, method, bytes(item))
                 if named is not None:
-                    items.append(named)
+                    items.setdefault(id_key(get_member(named, IDENTITIES[method]) or b""), named)
             if not walk.advance(page.next_cursor):
                 break
-        return items
+        return list(items.values())
 
     def _try_again(self) -> None:
         """Look for the lists of a server that did not come up when its next start is due, within reason."""
         waits = self._again is not None or self._conversation is not None
-        if waits or self._retired or self._respawn.delay(0.0) is None:
+        if waits or self._retired or self._standing.is_given_up:
             return
-        self._again = asyncio.get_running_loop().call_at(self._due, self._fetch_missing)
+        due = max(self._due, self._standing.due)
+        self._again = asyncio.get_running_loop().call_at(due, self._fetch_missing)
 
     def _fetch_missing(self) -> None:
         self._again = None
@@ -230,6 +252,7 @@ class Member:
         self._stop()
         conversation, self._conversation = self.running, None
         if conversation is not None:
+            self._standing.ended(conversation)
             conversation.retire()
         return conversation
 
@@ -244,6 +267,8 @@ class Member:
     async def close(self) -> None:
         """End it now."""
         self._retired = True
+        if self._conversation is not None:
+            self._standing.ended(self._conversation)
         tasks = self._stop()
         if tasks:
             await asyncio.wait(tasks)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final, TypeAlias
 
@@ -25,7 +25,7 @@ import msgspec
 
 from anywire.wire.message import id_token
 
-__all__ = ("Found", "Label", "Names", "Unlisted", "text_of")
+__all__ = ("Found", "Label", "Names", "Unlisted", "listed", "text_of")
 
 #: What a name may have of characters.
 _MOST: Final = 64
@@ -57,6 +57,18 @@ class Unlisted(msgspec.Struct, frozen=True):
     """A name that was cut; whose it is can be told, its whole only when that server's list is known."""
 
     label: Label
+
+
+def listed(labels: Sequence[Label]) -> str:
+    """Name the servers to people and models, with their part of names where that is another."""
+    return ", ".join(
+        label.server if label.prefix == label.server else f"{_cut(label.server)} (as {label.prefix})"
+        for label in labels
+    )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _MOST else f"{name[:_MOST]}…"
 
 
 #: What a name leads to; None: to nobody.

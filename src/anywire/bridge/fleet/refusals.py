@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from anywire.bridge.fleet.names import Label, text_of
+from anywire.bridge.fleet.names import Label, listed, text_of
 from anywire.protocol.types.error_data import McpErrorCode
 from anywire.wire.codec import encode_value
 from anywire.wire.message import (
@@ -25,20 +25,22 @@ _SHOWN: Final = 200
 def unknown(request: Request, labels: Sequence[Label]) -> Response | ErrorResponse:
     """Answer a request for something that no server has: of a tool it is a result, which a model can read."""
     params = request.params or b""
-    servers = ", ".join(label.server for label in labels) or "none at present"
+    servers = listed(labels) or "none at present"
     if request.method == "tools/call":
         name = _shown(get_member(params, "name"))
-        text = f"Unknown tool: {name}. Tools are called SERVER__NAME; the servers are: {servers}."
+        unknown = "No tool is named" if name is None else f"Unknown tool: {name}"
+        text = f"{unknown}. Tools are called SERVER__NAME; the servers are: {servers}."
         content = [{"type": "text", "text": text}]
         return Response(request.id, encode_value({"content": content, "isError": True}))
     if request.method == "prompts/get":
         name = _shown(get_member(params, "name"))
-        return invalid(
-            request, f"no prompt {name}; prompts are called SERVER__NAME, the servers are: {servers}"
-        )
+        unknown = "no prompt is named" if name is None else f"no prompt {name}"
+        return invalid(request, f"{unknown}; prompts are called SERVER__NAME, the servers are: {servers}")
     if request.method == "completion/complete":
         return invalid(request, f"it refers to nothing that a server has; the servers are: {servers}")
     uri = _shown(get_member(params, "uri"))
+    if uri is None:
+        return invalid(request, f"no uri is given; URIs are SERVER+URI, the servers are: {servers}")
     reason = f"Resource not found: {uri}; URIs are SERVER+URI, the servers are: {servers}"
     data = {"uri": text_of(get_member(params, "uri"))}
     return error_reply(request.id, McpErrorCode.ResourceNotFound, reason, data)
@@ -71,6 +73,6 @@ def failed(request: Request, reason: str) -> ErrorResponse:
     return error_reply(request.id, JsonRpcErrorCode.InternalError, reason)
 
 
-def _shown(raw: bytes | None) -> str:
+def _shown(raw: bytes | None) -> str | None:
     text = text_of(raw)
-    return "without a name" if text is None else text[:_SHOWN]
+    return None if text is None else text[:_SHOWN]

@@ -4,7 +4,8 @@ A name is changed where it stands and nothing else is: members that nobody here 
 order of keys stay as they came.
 
 Specification: MCP `server/tools`, `server/prompts`, `server/resources`, `server/utilities/*`,
-`client/sampling`, 2024-11-05 to 2025-11-25; MCP Apps (`ui.resourceUri` of a tool).
+`client/sampling`, 2024-11-05 to 2025-11-25; MCP Apps (`ui.resourceUri` of a tool), and
+`openai/outputTemplate`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from anywire.wire.scan import scan_array
 from anywire.wire.splice import get_member, set_member
 
 __all__ = (
+    "IDENTITIES",
     "ITEMS",
     "LISTS",
     "Addressed",
@@ -49,6 +51,14 @@ ITEMS: Final[Mapping[str, str]] = {
     "resources/templates/list": "resourceTemplates",
 }
 
+#: ... and the member of an item that tells it from the others.
+IDENTITIES: Final[Mapping[str, str]] = {
+    "tools/list": "name",
+    "prompts/list": "name",
+    "resources/list": "uri",
+    "resources/templates/list": "uriTemplate",
+}
+
 #: The lists that a notification is about.
 LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "notifications/tools/list_changed": ("tools/list",),
@@ -58,6 +68,7 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _NAMED: Final = frozenset({"tools/call", "prompts/get"})
 _LOCATED: Final = frozenset({"resources/read", "resources/subscribe", "resources/unsubscribe"})
+_VIEWS: Final = (b"esourceUri", b"outputTemplate")
 #: A letter of a name may be written as one of these.
 _ESCAPED: Final = (b"\\u00",)
 #: What is not there need not be looked for.
@@ -128,23 +139,22 @@ def _address_completion(names: Names, request: Request) -> Address:
 
 def named_item(names: Names, label: Label, method: str, item: bytes) -> bytes | None:
     """Return an item of a server's list under its name among all; None: it has none that can be used."""
-    if method == "resources/list":
-        return _set(item, "uri", partial(names.uri, label))
-    if method == "resources/templates/list":
-        return _set(item, "uriTemplate", partial(names.uri, label))
-    named = _set(item, "name", partial(names.name, label))
+    member = IDENTITIES[method]
+    named = _set(item, member, partial(names.name if member == "name" else names.uri, label))
     if named is None or method != "tools/list":
         return named
     return _with_view(names, label, named)
 
 
 def _with_view(names: Names, label: Label, tool: bytes) -> bytes:
-    """Rename the view that a tool has, which is said in one of two places, or in both."""
+    """Rename the view that a tool has, which is said in one of three places, or in several."""
     meta = get_member(tool, "_meta")
-    if meta is None or b"esourceUri" not in meta:
+    if meta is None or not any(mark in meta for mark in _VIEWS):
         return tool
     uri = partial(names.uri, label)
-    changed = _set(meta, "ui/resourceUri", uri) or meta
+    changed = meta
+    for member in ("ui/resourceUri", "openai/outputTemplate"):
+        changed = _set(changed, member, uri) or changed
     ui = _set(get_member(changed, "ui") or b"", "resourceUri", uri)
     if ui is not None:
         changed = set_member(changed, "ui", ui)

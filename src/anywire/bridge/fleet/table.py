@@ -77,6 +77,8 @@ class Table:
         self.level: bytes | None = None
         #: The raw id of the client's request that the message being handed over is about.
         self.related: bytes | None = None
+        #: Which server says it.
+        self.speaker: str | None = None
         #: Nobody is told anything any more.
         self.closed = False
         self._callbacks = callbacks

@@ -76,7 +76,7 @@ class MeteredConversation:
         """It ended by itself, or did not come about."""
         if self._begun and not self._over:
             self._over = True
-            self._settle_all(LOST_KIND)
+            self._settle_all(_kind_of(error))
             self._meter.lost(self, error, now)
 
     # What is said.
@@ -122,13 +122,15 @@ class MeteredConversation:
         """The server has sent what is no message, or a part of the wire has failed."""
         if not isinstance(error, Fault):
             self._meter.note(error, now)
-        elif error.id is None or not error.is_reply or not self._settle(id_key(error.id), UNUSABLE_KIND):
+        elif error.id is None or not error.may_settle or not self._settle(id_key(error.id), UNUSABLE_KIND):
             self._meter.noise_lines += 1
 
     def failed(self, id: bytes, error: AnywireError, now: float) -> None:
         """The request of that raw id cannot have an answer any more."""
-        self._settle(id_key(id), TIMED_OUT_KIND if isinstance(error, DeadlineExceeded) else LOST_KIND)
-        if _says_that_it_does_not_work(error):
+        asked = self._open.get(id_key(id))
+        self._settle(id_key(id), _kind_of(error))
+        does_not_begin = asked is not None and asked[0].method == "initialize"
+        if does_not_begin or _says_that_it_does_not_work(error):
             self._meter.trouble(error, now)
         else:
             self._meter.note(error, now)
@@ -157,6 +159,10 @@ class MeteredConversation:
         for calls, _ in self._open.values():
             calls.failed(kind)
         self._open.clear()
+
+
+def _kind_of(error: AnywireError | None) -> str:
+    return TIMED_OUT_KIND if isinstance(error, DeadlineExceeded) else LOST_KIND
 
 
 def _says_that_it_does_not_work(error: AnywireError) -> bool:

@@ -69,7 +69,7 @@ class Questions:
 
     def unusable(self, fault: Fault) -> Response | ErrorResponse | None:
         """A reply of the client is none: return what the server is told instead; None: it did not ask."""
-        if not fault.is_reply or fault.id is None or id_key(fault.id) not in self._open:
+        if not fault.may_settle or fault.id is None or id_key(fault.id) not in self._open:
             return None
         reason = f"the client's reply cannot be used: {fault.reason}"
         return self.answer(error_reply(fault.id, JsonRpcErrorCode.InternalError, reason))

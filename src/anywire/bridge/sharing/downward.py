@@ -98,7 +98,7 @@ class Downward:
 
     def fault(self, fault: Fault) -> bool:
         """Take something that is no message; say whether it was a reply, which then fails its request."""
-        if not fault.is_reply:
+        if not fault.may_settle:
             return False
         flights = self._table.flights
         flight = flights.find(fault.id) if fault.id is not None else None

@@ -142,8 +142,13 @@ class HubServer:
                     if (connection := self._connections.get(to)) is not None:
                         connection.deliver(delivery)
                 case Note():
-                    self._report(delivery.sentence)
+                    self._report(self._with_speaker(delivery.sentence))
         self._pump()
+
+    def _with_speaker(self, sentence: str) -> str:
+        """Several servers may stand behind this one; which of them is meant is known while it speaks."""
+        speaker = getattr(self._target, "speaker", None)
+        return sentence if speaker is None else f"{speaker}: {sentence}"
 
     def _put(self, delivery: ToServer) -> None:
         if delivery.cancels is not None and self._queue.withdraw(delivery.cancels):

@@ -283,7 +283,7 @@ class LegacyClient:
 
     def _take_fault(self, fault: Fault, now: float) -> list[Effect]:
         is_message = fault.kind is FaultKind.TOO_LARGE or b'"jsonrpc"' in fault.data
-        key = self._find(fault.id) if fault.is_reply and (fault.id is not None or is_message) else None
+        key = self._find(fault.id) if fault.may_settle and (fault.id is not None or is_message) else None
         if key is None:
             return [Noise(msgspec.structs.replace(fault, id=None))]  # its ids are nothing to the client
         reason = f"the reply cannot be used: {fault.reason}"

@@ -141,7 +141,7 @@ class VirtualHandshake:
     def receive_fault(self, fault: Fault) -> list[Step] | None:
         """Take what is no message; None: it is no reply that is waited for."""
         nameless = fault.id is None and fault.kind is not FaultKind.TOO_LARGE
-        if not fault.is_reply or nameless or self._find(fault.id) is None:
+        if not fault.may_settle or nameless or self._find(fault.id) is None:
             return None
         return self.lose(RemoteProtocolError(f"{self._name}: its reply cannot be used: {fault.reason}"))
 
