@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 import urllib.request
 from collections.abc import Mapping
@@ -169,6 +170,24 @@ def test_a_bridge_does_not_start_itself_without_end(tmp_path: Path) -> None:
     with watch(), listening("bridge", FACE, "--config", str(path)) as bridge:
         with connect_sync(bridge.url) as client:
             assert servers_of(client) == {"good"}
+            assert status(bridge)["itself"]["state"] == "refused"
+        bridge.end()
+
+    assert "cannot offer itself" in bridge.err
+
+
+def test_a_bridge_that_is_started_behind_itself_refuses(tmp_path: Path) -> None:
+    """Also where the file does not show it, as behind a script."""
+    path = tmp_path / "servers.json"
+    script = tmp_path / "notes"
+    script.write_text(
+        f"#!/bin/sh\nexec {shlex.join(command('bridge', 'stdio', '--config', path))}\n", "utf-8"
+    )
+    script.chmod(0o755)
+    write(path, {"itself": entry(str(script))})
+    with watch(), listening("bridge", FACE, "--config", str(path)) as bridge:
+        with connect_sync(bridge.url) as client:
+            assert servers_of(client) == set()
         bridge.end()
 
     assert "it would start itself without end" in bridge.err

@@ -17,6 +17,7 @@ from anywire.bridge.meeting.upstream import Upstream
 from anywire.cli.servers_file import load_config
 from anywire.cli.watching import look_at, watch_file
 from anywire.config.entry import Config, ServerEntry, Severity
+from anywire.config.own_bridge import runs_this_file
 from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Servers:
             known = self._offered.get(entry.name)
             if known is not None and known.entry == entry:
                 after[entry.name] = known
-            elif not entry.disabled:
+            elif not entry.disabled and not runs_this_file(entry, self._path):
                 after[entry.name] = OfferedServer(entry, self._make(entry))
         return after
 
@@ -150,6 +151,9 @@ class Servers:
         for entry in config.entries:
             if entry.disabled:
                 self._meters.of(entry.name).disable("the file says that it is disabled", now)
+                shown.add(entry.name)
+            elif entry.name not in self._offered:
+                self._meters.of(entry.name).refuse("it is this very bridge, with this file", now)
                 shown.add(entry.name)
         for name, reason in config.refused.items():
             self._meters.of(name).refuse(reason, now)
