@@ -153,6 +153,38 @@ def test_it_loads_no_event_loop(tmp_path: Path) -> None:
     assert "asyncio" not in modules
 
 
+def test_what_would_steer_a_terminal_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever the file has it, behind a pipe as well: a line is a line, in the order it has."""
+    evil = "\x1b]0;pwned\x07\u202e\x9b\nok        "
+    path = file(
+        tmp_path,
+        {
+            f"esc{evil}": {"command": f"x{evil}", "env": {f"E{evil}": "1"}, "cwd": f"/{evil}", f"m{evil}": 1},
+            f"bad{evil}": {"command": "x", "env": {f"E{evil}": "${NOT_SET_EVER}"}},
+            "nul\0": {"command": "sh", "allow": [f"a{evil}"]},
+        },
+    )
+
+    code, out = check(capsys, "--config", path)
+
+    assert code == 1
+    assert not [sign for sign in out.replace("\n", "") if not sign.isprintable()]
+    assert "problem   esc\\x1b]0;pwned\\x07\\u202e\\x9b\\nok        : " in out
+    assert "refused   bad\\x1b]0;" in out
+    assert "ok        nul\\x00: sh\n" in out
+    assert out.count("\nok ") == 1
+
+
+def test_times_are_said_as_they_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What happens when they are over, and what was too long to be one."""
+    path = file(tmp_path, {"a": {"command": "sh", "startup_timeout_sec": 60, "tool_timeout_sec": 1e9}})
+
+    _, out = check(capsys, "--config", path)
+
+    assert "          start: within 60 s\n          call: answered with an error after 86400 s\n" in out
+    assert "warning   line 1, a: tool_timeout_sec is longer than a day; it is taken for one\n" in out
+
+
 def test_wrong_words_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     """In one line."""
     assert main(["check", "--", "npx"]) == 2

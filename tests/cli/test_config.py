@@ -180,7 +180,16 @@ def test_servers_are_listed(place: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["add", "x", "--header", "A: b", "--", "sh"], "--header is for a URL"),
         (["add", "x", "https://x.example/", "--header", ": hunter2"], "--header names no header"),
         (["add", "x", "--env", "=hunter2", "--", "sh"], "names no variable; write NAME=VALUE or NAME"),
-        (["add", "", "--", "sh"], "NAME is no name for a server"),
+        (
+            ["add", "", "--", "sh"],
+            "NAME is no name for a server: it is empty, or has a character that nobody",
+        ),
+        (["add", "a\u202eb", "--", "sh"], "NAME is no name for a server"),
+        (["remove", "x", "--config", "nothing.json"], "there is no file nothing.json"),
+        (
+            ["add", "x", "--config", "a", "--", "anywire", "bridge", "stdio", "--config", "a"],
+            "cannot offer itself",
+        ),
         (["add", "notes", "--", "sh"], "has a server 'notes' already; 'anywire config remove' takes it out"),
         (["add", "x", "--allow", "tools:a", "--", "sh"], "allow has a pattern of tools:…; write tool:…"),
         (["import", "emacs"], "there is no editor 'emacs'; editors are: claude-code"),
@@ -266,6 +275,26 @@ def test_only_the_editors_that_are_named_are_looked_at(
     assert config(capsys, "import", "codex", "--config", "s.json")[0] == (
         "no file of an editor was found\nno servers added to s.json\n"
     )
+
+
+def test_what_would_steer_a_terminal_is_shown(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An editor's file may come from anybody."""
+    (place / ".cursor").mkdir()
+    evil = "e\x1b[2J\u202e\n"
+    text = json.dumps({"mcpServers": {evil: {"command": evil}, f"{evil}2": {}}})
+    (place / ".cursor" / "mcp.json").write_text(text, encoding="utf-8")
+
+    taken, _ = config(capsys, "import", "--config", "s.json")
+    listed, _ = config(capsys, "list", "--config", "s.json")
+    missed = config(capsys, "remove", evil.strip(), "--config", "s.json", code=2)[1]
+    removed, _ = config(capsys, "remove", evil, "--config", "s.json")
+
+    assert "  + e\\x1b[2J\\u202e\\n\n  - e\\x1b[2J\\u202e\\n2: it has neither" in taken
+    assert removed == "removed e\\x1b[2J\\u202e\\n from s.json\n"
+    for out in (taken, listed, missed, removed):
+        assert not [sign for sign in out.replace("\n", "") if not sign.isprintable()]
 
 
 def test_a_file_is_not_imported_into_itself(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import urllib.request
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +137,58 @@ def test_a_file_that_cannot_be_read_any_more_changes_nothing(
         bridge.end()
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_server_that_is_changed_ends_what_it_is_doing(alone: bool, tmp_path: Path) -> None:
+    """Then its successor takes over, for the same client."""
+    path = tmp_path / "servers.json"
+    ours = entry(sys.executable, "examples/server.py")
+    write(path, {"ours": ours})
+    with watch(), listening("bridge", FACE, "--config", str(path)) as bridge:
+        url = bridge.url.removesuffix("/mcp") + "/servers/ours/mcp" if alone else bridge.url
+        tool = "countdown" if alone else "ours__countdown"
+        with connect_sync(url) as client, ThreadPoolExecutor() as threads:
+            assert client.tools()
+            counting = threads.submit(client.call_tool, tool, {"start": 25})
+            assert wait_until(lambda: status(bridge)["ours"]["in_flight"] == 1, within=WITHIN)
+            write(path, {"ours": {**ours, "env": {"A": "1"}}})
+            assert wait_until(lambda: "ours changed" in bridge.err, within=WITHIN)
+            assert not counting.done()
+            counted = counting.result(WITHIN)
+            assert not counted.is_error
+            assert not client.call_tool(tool, {"start": 1}).is_error
+        bridge.end()
+
+
+def test_a_bridge_does_not_start_itself_without_end(tmp_path: Path) -> None:
+    """Where the file has the bridge with that file for a server, that server is refused."""
+    path = tmp_path / "servers.json"
+    write(
+        path,
+        {"good": entry(*server("toolbox")), "itself": entry(*command("bridge", "stdio", "--config", path))},
+    )
+    with watch(), listening("bridge", FACE, "--config", str(path)) as bridge:
+        with connect_sync(bridge.url) as client:
+            assert servers_of(client) == {"good"}
+        bridge.end()
+
+    assert "it would start itself without end" in bridge.err
+
+
+def test_who_has_no_token_learns_of_no_server(tmp_path: Path, servers: dict[str, object]) -> None:
+    """Neither of those that there are nor of those that there are not."""
+    path = tmp_path / "servers.json"
+    write(path, servers)
+    env = {**os.environ, "TOKEN": "hush-hush"}
+    with watch(), listening("bridge", FACE, "--config", str(path), "--token-env", "TOKEN", env=env) as bridge:
+        told = {
+            name: anywire("list", bridge.url.removesuffix("/mcp") + f"/servers/{name}/mcp").code
+            for name in ("good", "none")
+        }
+        bridge.end()
+
+    assert told == {"good": 3, "none": 3}
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -141,6 +196,9 @@ def test_a_file_that_cannot_be_read_any_more_changes_nothing(
         (("stdio", "--config", "x", "http://127.0.0.1:1/mcp"), "a URL does, too"),
         (("stdio", "--config", "x", "--env", "A=1"), "--env does, too"),
         (("sse+http://127.0.0.1:0/sse", "--config", "x"), "old clients can have one server"),
+        (("http://127.0.0.1:0/status", "--config", "x"), "/status is where something else is"),
+        (("http://127.0.0.1:0/servers/a/mcp", "--config", "x"), "/servers/a/mcp is where something else is"),
+        (("http://127.0.0.1:0/mcp", "--config", "x", "--forward-header", "X-Who"), "for one server"),
     ],
 )
 def test_what_cannot_be_is_refused(words: tuple[str, ...], sentence: str) -> None:

@@ -43,7 +43,8 @@ def test_what_is_denied_is_neither_listed_nor_called(era: str) -> None:
     replies = {reply["id"]: reply for reply in map(json.loads, done.out.splitlines()) if "id" in reply}
 
     assert [tool["name"] for tool in replies[2]["result"]["tools"]] == ["show", "fail", "picture", "steps"]
-    assert replies[3]["error"] == {"code": -32602, "message": "Unknown tool: crash"}
+    assert ("error" in replies[3], "result" in replies[3]) == (era == "modern", era == "legacy")
+    assert "Unknown tool: crash" in json.dumps(replies[3])
     assert '"x": 1' in replies[4]["result"]["content"][0]["text"]
     assert "anywire: hidden from clients: tool 'weather', 'wait', 'crash'\n" in done.err
     assert "a client asked for the tool 'crash', which is hidden from it: deny 'c*'\n" in done.err

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
+from anywire.config.content import read_file
 from anywire.config.editable import EditableFile
-from anywire.config.file import default_file, read_file, write_file
+from anywire.config.file import default_file, write_file
 from anywire.errors import ConfigError
 
 
@@ -26,9 +28,10 @@ def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     """So are the folders that are made for it."""
     path = tmp_path / "a" / "b" / "servers.json"
 
-    write_file(path, b"{}", None)
+    with EditableFile.locked(path) as file:
+        file.add({"x": {"command": "y"}})
 
-    assert read_file(path) == b"{}"
+    assert EditableFile.open(path).names == ("x",)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert [each.name for each in path.parent.iterdir()] == ["servers.json"]
@@ -91,7 +94,8 @@ def test_an_empty_file_can_be_added_to(tmp_path: Path) -> None:
 def test_a_new_file_has_the_format_of_its_place(name: str, table: str, tmp_path: Path) -> None:
     """The table that the editor of that file looks for."""
     path = tmp_path / name
-    EditableFile.open(path).add({"a": {"command": "b"}})
+    with EditableFile.locked(path) as file:
+        file.add({"a": {"command": "b"}})
 
     assert f'  "{table}": {{\n    "a"' in path.read_text(encoding="utf-8")
 
@@ -117,3 +121,41 @@ def test_toml_is_not_changed(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match="is TOML, and only files of JSON can be changed"):
         EditableFile.open(path)
+
+
+def test_the_other_names_of_a_file_keep_their_content_with_it(tmp_path: Path) -> None:
+    """A hard link stays one; what is shorter leaves nothing behind."""
+    path, other = tmp_path / "servers.json", tmp_path / "other.json"
+    path.write_bytes(b'{"a": 1}')
+    other.hardlink_to(path)
+
+    write_file(path, b"{}", b'{"a": 1}')
+
+    assert other.read_bytes() == b"{}"
+    assert path.samefile(other)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other.json", "servers.json"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has files of others to change")
+def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
+    """It is still there for whoever uses it."""
+    path = tmp_path / "servers.json"
+    path.write_bytes(b"{}")
+    path.chmod(0o600)
+    os.chown(path, 65534, 65534)
+
+    write_file(path, b"{ }", b"{}")
+
+    now = path.stat()
+    assert (now.st_uid, now.st_gid, stat.S_IMODE(now.st_mode)) == (65534, 65534, 0o600)
+
+
+def test_a_file_that_is_read_only_is_left_alone(tmp_path: Path) -> None:
+    """Even by somebody who may write everything."""
+    path = tmp_path / "servers.json"
+    path.write_bytes(b"{}")
+    path.chmod(0o400)
+
+    with pytest.raises(ConfigError, match=r"servers\.json is read-only; nothing was written"):
+        write_file(path, b"{ }", b"{}")
+    assert path.read_bytes() == b"{}"

@@ -24,7 +24,7 @@ ENVIRONMENT = {"HOME": HOME}
 def gathered(*names: str, known: tuple[str, ...] = (), dialect: Dialect = MCP_SERVERS) -> Gathered:
     """What files of the folder have for a file that has these names."""
     paths = [(name, FILES / name) for name in names]
-    return gather(paths, known, dialect, ENVIRONMENT, Path("/home/ada/board"))
+    return gather(paths, known, dialect, ENVIRONMENT, Path("/home/ada/board"), Path("/home/ada/s.json"))
 
 
 def fates(found: Gathered) -> dict[str, str]:
@@ -102,7 +102,9 @@ def test_a_program_beside_a_project_stays_that_program(tmp_path: Path) -> None:
     text = '{"mcpServers": {"a": {"command": "./s"}, "b": {"command": "./s", "cwd": "sub"}}}'
     (tmp_path / "x.json").write_text(text, encoding="utf-8")
 
-    found = gather([("x", tmp_path / "x.json")], (), MCP_SERVERS, ENVIRONMENT, tmp_path)
+    found = gather(
+        [("x", tmp_path / "x.json")], (), MCP_SERVERS, ENVIRONMENT, tmp_path, tmp_path / "into.json"
+    )
 
     assert found.servers == {
         "a": {"command": f"{tmp_path}/./s"},
@@ -140,7 +142,7 @@ def test_files_that_cannot_be_read_are_named_and_those_that_are_not_there_passed
     (tmp_path / "other.json").write_text('{"theme": 1}', encoding="utf-8")
     paths = [("a", tmp_path / name) for name in ("bad.json", "other.json", "none.json")]
 
-    found = gather(paths, (), MCP_SERVERS, ENVIRONMENT, tmp_path)
+    found = gather(paths, (), MCP_SERVERS, ENVIRONMENT, tmp_path, tmp_path / "into.json")
 
     assert [(path.name, servers) for _, path, servers in found.files] == [("other.json", ())]
     assert [path.name for _, path, _ in found.unread] == ["bad.json"]

@@ -46,6 +46,8 @@ SECRET = "hunter2-very-secret"
         ({"command": "a", "era": "new"}, "era is none that is known; write auto or legacy or modern"),
         ({"command": "a", "framing": "lines"}, "framing is none that is known; write newline or headers"),
         ({"command": "a", "allow": ["tools:x"]}, "allow has a pattern of tools:…; write tool:…"),
+        ({"command": "a", "deny": ["Prompts:x"]}, "deny has a pattern of Prompts:…; write prompt:…"),
+        ({"command": "a", "deny": ["nope:x"]}, "deny has a pattern of nope:…; write resource:… for a URI"),
         ({"command": "a", "deny": [""]}, "deny has a pattern that is empty"),
         ({"command": "a", "toolFilter": ["x"]}, "toolFilter is not an object"),
         ({"command": "a", "args": ["${A:-${B}}"]}, "args: the default of ${A} has a variable of its own"),
@@ -114,6 +116,65 @@ def test_a_number_without_end_is_no_time() -> None:
     config = read_config('{"mcpServers": {"it": {"command": "a", "timeout": 1e999}}}', "x.json", {})
 
     assert config.refused == {"it": "timeout is no time to wait; write more than 0"}
+
+
+@pytest.mark.parametrize(
+    ("members", "seconds", "names"),
+    [
+        ({"timeout": 1e300}, (None, 86_400), ("timeout",)),
+        (
+            {"timeout": 10**300, "startup_timeout_sec": 86_401},
+            (86_400, 86_400),
+            ("startup_timeout_sec", "timeout"),
+        ),
+        ({"startup_timeout_sec": 86_400, "tool_timeout_sec": 86_400}, (86_400, 86_400), ()),
+        ({"timeout": 86_400_000}, (None, 86_400), ()),
+    ],
+)
+def test_a_time_of_more_than_a_day_is_taken_for_one(
+    members: dict[str, object], seconds: tuple[float | None, float | None], names: tuple[str, ...]
+) -> None:
+    """And remarked upon: nobody waits so long."""
+    config = read_one({"command": "a", **members})
+    found = entry(config)
+
+    assert (found.start_seconds, found.call_seconds) == seconds
+    assert tuple(remark.sentence for remark in config.remarks) == tuple(
+        f"{name} is longer than a day; it is taken for one" for name in names
+    )
+
+
+def test_two_times_that_are_too_long_are_told_as_one() -> None:
+    """OpenCode has both in one object."""
+    text = (
+        '{"mcp": {"it": {"type": "local", "command": ["a"], "timeout": {"startup": 1e12, "request": 1e12}}}}'
+    )
+    config = read_config(text, "opencode.json", {})
+
+    assert (entry(config).start_seconds, entry(config).call_seconds) == (86_400, 86_400)
+    assert [remark.sentence for remark in config.remarks] == [
+        "timeout is longer than a day; it is taken for one"
+    ]
+
+
+def test_a_table_that_stands_twice_is_said() -> None:
+    """The last one counts, as in the readers of the editors."""
+    text = """{"mcpServers": {"a": {"command": "a"}},
+        "mcp": {}, "mcp": {"servers": {}, "servers": {"c": {"command": "c"}}},
+        "mcpServers": {"b": {"command": "b"}}}"""
+
+    config = read_config(text, "x.json", {})
+
+    assert [each.name for each in config.entries] == ["b", "c"]
+    assert [(each.severity, each.server, each.line, each.sentence) for each in config.remarks] == [
+        (
+            Severity.WARNING,
+            None,
+            line,
+            f"{name} stands again in line {last}, which counts: no server of this one is read",
+        )
+        for name, line, last in (("mcpServers", 1, 3), ("mcp", 2, 2), ("servers", 2, 2))
+    ]
 
 
 @pytest.mark.parametrize(

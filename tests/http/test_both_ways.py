@@ -15,6 +15,7 @@ from anywire.client.subscriptions import Subscriptions
 from anywire.errors import AnywireError
 from anywire.protocol.types.sampling import CreateMessageParams
 from anywire.server.conversations import Conversation
+from anywire.server.session import ServerSession
 from anywire.transport.http_client import HttpClientTransport
 from tests.http.crooked import Asked, Out, crooked
 from tests.http.serving import PATIENCE, QUICK, listener_of, on_socket, until
@@ -135,6 +136,7 @@ async def test_what_was_set_is_set_anew_in_a_new_session() -> None:
             losing.lose()
             await client.ping()
             (session,) = losing.sessions
+            assert isinstance(session, ServerSession)
             await until(lambda: session.subscriptions == {"clock://mine", "clock://here"}, "all is set anew")
             await client.call_tool("complain")
             logs = [await next_of(events), await next_of(events)]

@@ -27,7 +27,7 @@ class HttpFace:
 
     def __init__(self, upstream: Upstream) -> None:
         self._upstream = upstream
-        self._relays: set[asyncio.Task[None]] = set()
+        self._relays: dict[asyncio.Task[None], Relay] = {}
         self._sessions = 0
 
     def __len__(self) -> int:
@@ -35,25 +35,38 @@ class HttpFace:
 
     def accept(self, transport: Transport) -> None:
         """Serve a session in the background."""
-        task = asyncio.get_running_loop().create_task(self._relay(transport))
-        self._relays.add(task)
-        task.add_done_callback(self._relays.discard)
+        relay, report = self._relay(transport)
+        task = asyncio.get_running_loop().create_task(self._run(relay, report))
+        self._relays[task] = relay
+        task.add_done_callback(self._relays.pop)
 
-    async def _relay(self, transport: Transport) -> None:
+    async def until_answered(self) -> None:
+        """Wait until no client waits for an answer."""
+        while asked := [each for each in self._relays.items() if not each[1].answered.is_set()]:
+            task, relay = asked[0]
+            answered = asyncio.get_running_loop().create_task(relay.answered.wait())
+            try:
+                await asyncio.wait((task, answered), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                answered.cancel()
+
+    def _relay(self, transport: Transport) -> tuple[Relay, Callable[[str], None]]:
         alone = isinstance(transport, HttpCallTransport)
         make_target = self._upstream.shared_target if alone else self._upstream.target
         report = self._upstream.report if alone else self._report_of_session()
-        try:
+        relay = Relay(
+            transport,
+            make_target,
+            report,
+            self._upstream.limits,
+            discreet=True,
             # A client whose initialize was refused comes back without this session's id.
-            ends_refused = isinstance(transport, HttpServerTransport)
-            relay = Relay(
-                transport,
-                make_target,
-                report,
-                self._upstream.limits,
-                discreet=True,
-                ends_refused=ends_refused,
-            )
+            ends_refused=isinstance(transport, HttpServerTransport),
+        )
+        return relay, report
+
+    async def _run(self, relay: Relay, report: Callable[[str], None]) -> None:
+        try:
             await relay.run()
         except AnywireError as error:
             report(str(error))

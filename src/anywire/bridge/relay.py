@@ -1,8 +1,7 @@
 """Carry messages between two ends that speak the same era, byte for byte.
 
-The relay reads envelopes and nothing else: each message goes out as the bytes it came in, but for
-what the other framing cannot carry.  It remembers which requests of the client are unanswered, so
-that a client which has said all it wanted still gets its answers.
+The relay reads envelopes and nothing else: each message goes out as the bytes it came in, but for what the
+other framing cannot carry.  It remembers what is unanswered, so that a client which leaves gets its answers.
 
 A server that is lost in the midst of a conversation has a successor: it is told what the client had set,
 and asked again what only reads; what may have been done fails at once and with the reason.  A server that
@@ -88,6 +87,7 @@ class Relay:
         self._opened = False  # the client has had an answer: from now on it has a conversation to lose
         self._served = False  # ... and this server has given one
         self._owed = Owed(face, limits)
+        self.answered = self._owed.settled  #: Set while the client waits for no answer.
         self._questions = Questions(limits)
         self._remembered = Remembered(limits, self._owed.unanswered)
         self._waiting = Waiting(face, lambda request, why: self._owed.fail(request.id, why), limits)

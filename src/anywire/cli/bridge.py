@@ -124,10 +124,9 @@ def run(options: argparse.Namespace) -> int:
         refuse_guard_options(options)
     if options.config is not None:
         _refuse_what_the_file_says(options)
-        if isinstance(face, HttpAddress) and face.old:
-            raise ConfigError(
-                "--config is offered over Streamable HTTP or stdio; old clients can have one server"
-            )
+        from anywire.cli.fleet_offer import refuse_face
+
+        refuse_face(face)
     log = log_of(options)
     with recording(options, tell=log.tell) as taps:
         setup = setup_of(options, forwarding_of(options, over_http=over_http), log, taps)
@@ -184,6 +183,8 @@ def _refuse_what_the_file_says(options: argparse.Namespace) -> None:
         "--era": options.era != "auto",
         "--target-framing": options.target_framing != "newline",
     }
+    if options.forward_header:
+        raise ConfigError("--forward-header is for one server: it would go to each that the file names")
     for name, value in given.items():
         if value:
             raise ConfigError(f"--config names a file that says which servers there are; {name} does, too")

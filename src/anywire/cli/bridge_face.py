@@ -91,6 +91,7 @@ def offer_http(setup: BridgeSetup, face: HttpAddress, offer: Offer) -> int:
     """Offer it at an HTTP address until a signal comes; return the exit code."""
     from anywire.bridge.http_face import HttpFace
     from anywire.cli.serving import listen
+    from anywire.transport.asgi_page import Nothing
     from anywire.transport.asgi_site import Site
     from anywire.transport.sse_server import SseListener
 
@@ -103,7 +104,7 @@ def offer_http(setup: BridgeSetup, face: HttpAddress, offer: Offer) -> int:
             return old
         listener = http_listener(offer.upstream, relays, guard, face.path, limits)
         meters.count_sessions = lambda: len(listener.sessions)
-        site = Site({face.path: listener})
+        site = Site({face.path: listener}, rest=Nothing(guard))
         offer.begin(site, guard)
         return site
 

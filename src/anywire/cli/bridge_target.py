@@ -11,7 +11,7 @@ from anywire.wire.limits import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from anywire.bridge.endpoint import ControlName
     from anywire.cli.bridge_setup import BridgeSetup
@@ -51,8 +51,13 @@ def target_maker(setup: BridgeSetup) -> Callable[[], Transport]:
     return _url(named, headers_of(options), setup.forwarding, DEFAULT_LIMITS)
 
 
-def entry_target(setup: BridgeSetup, entry: ServerEntry, limits: Limits) -> Callable[[], Transport]:
-    """Return what makes a transport to a server of a file, not started.  Raises `ConfigError`."""
+def entry_target(
+    setup: BridgeSetup, entry: ServerEntry, limits: Limits, env: Mapping[str, str]
+) -> Callable[[], Transport]:
+    """Return what makes a transport to a server of a file, not started; `env` is what a command gets besides.
+
+    Raises `ConfigError`.
+    """
     if entry.url is not None:
         url = f"sse+{entry.url}" if entry.wire == "sse" else entry.url
         return _url(url, dict(entry.headers), setup.forwarding, limits)
@@ -62,7 +67,7 @@ def entry_target(setup: BridgeSetup, entry: ServerEntry, limits: Limits) -> Call
     def on_stderr(line: bytes) -> None:
         setup.log.line(line, entry.name)
 
-    child = Command(entry.command, entry.env, entry.cwd)
+    child = Command(entry.command, {**env, **entry.env}, entry.cwd)
     framing = Framing.HEADERS if entry.wire == "stdio+headers" else Framing.NEWLINE
     return lambda: setup.children.add(
         StdioClientTransport(child, framing=framing, limits=limits, on_stderr=on_stderr)

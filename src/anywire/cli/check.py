@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from anywire.cli.options import add_json
+from anywire.cli.output import visible_line
 from anywire.cli.parser import Commands, Parser
 from anywire.cli.servers_file import add_config_option, file_of, load_config
 from anywire.errors import ConfigError
@@ -115,8 +116,14 @@ def _members(entry: ServerEntry, problems: tuple[str, ...]) -> dict[str, object]
 
 
 def _lines(path: str, config: Config, problems: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    yield path
+    yield visible_line(path)
     yield ""
+    yield from map(visible_line, _said(config, problems))
+    yield ""
+    yield _verdict(config, problems)
+
+
+def _said(config: Config, problems: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     for entry in config.entries:
         state = "disabled" if entry.disabled else "problem" if problems[entry.name] else "ok"
         yield f"{state:9} {entry.written_name}: {entry.shown}"
@@ -125,8 +132,6 @@ def _lines(path: str, config: Config, problems: Mapping[str, tuple[str, ...]]) -
         yield f"{'refused':9} {name}"
         yield f"{_INDENT}{reason}"
     yield from map(_remark, config.remarks)
-    yield ""
-    yield _verdict(config, problems)
 
 
 def _details(entry: ServerEntry) -> Iterator[str]:
@@ -140,15 +145,20 @@ def _details(entry: ServerEntry) -> Iterator[str]:
         yield f"headers: {', '.join(name for name, _ in entry.headers)}"
     if entry.cwd is not None:
         yield f"cwd: {entry.cwd}"
-    times = (("start", entry.start_seconds), ("call", entry.call_seconds))
-    if told := [f"{name} {seconds:g} s" for name, seconds in times if seconds is not None]:
-        yield f"time: {', '.join(told)}"
+    yield from _times(entry)
     if entry.allow:
         yield f"allow: {', '.join(entry.allow)}"
     if entry.deny:
         yield f"deny: {', '.join(entry.deny)}"
     if entry.era != "auto":
         yield f"era: {entry.era}"
+
+
+def _times(entry: ServerEntry) -> Iterator[str]:
+    if entry.start_seconds is not None:
+        yield f"start: within {entry.start_seconds:g} s"
+    if entry.call_seconds is not None:
+        yield f"call: answered with an error after {entry.call_seconds:g} s"
 
 
 def _remark(remark: Remark) -> str:

@@ -89,7 +89,7 @@ def _add_remove(parser: Parser) -> None:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from anywire.cli.output import Output
+    from anywire.cli.output import Output, visible_line
     from anywire.cli.table import write_table
 
     path = file_of(options.config)
@@ -105,7 +105,7 @@ def _list(options: argparse.Namespace) -> int:
     elif rows:
         write_table(output, ("server", "wire", "runs or calls", "state"), rows)
     else:
-        output.text(f"{path} has no servers yet")
+        output.text(visible_line(f"{path} has no servers yet"))
     return 0
 
 
@@ -118,13 +118,15 @@ def _rows(config: Config) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _remove(options: argparse.Namespace) -> int:
-    from anywire.cli.output import Output
+    from anywire.cli.output import Output, visible_line
     from anywire.config.editable import EditableFile
 
     path = file_of(options.config)
-    file = EditableFile.open(path)
-    if options.name not in file.names:
-        raise ConfigError(f"{path} has no server {options.name!r}{nearest(options.name, file.names)}")
-    file.remove(options.name)
-    Output().text(f"removed {options.name} from {path}")
+    if not path.exists():
+        raise ConfigError(f"there is no file {path}")
+    with EditableFile.locked(path) as file:
+        if options.name not in file.names:
+            raise ConfigError(f"{path} has no server {options.name!r}{nearest(options.name, file.names)}")
+        file.remove(options.name)
+    Output().text(visible_line(f"removed {options.name} from {path}"))
     return 0

@@ -96,28 +96,31 @@ def run(options: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
     from anywire.cli.failure import write_stderr
-    from anywire.cli.output import Output
+    from anywire.cli.output import Output, visible_line
     from anywire.config.dialect import MCP_SERVERS
     from anywire.config.draft import read_draft
     from anywire.config.editable import EditableFile
     from anywire.config.expansion import Surroundings, expand
+    from anywire.config.own_bridge import runs_this_file
     from anywire.config.writing import literal_secrets, written_members
 
     name: str = options.name
     if not name or not name.isprintable():
-        raise ConfigError("NAME is no name for a server; write one of letters, digits, - and _")
+        raise ConfigError("NAME is no name for a server: it is empty, or has a character that nobody sees")
     draft = read_draft(_members(options), MCP_SERVERS)
     path = file_of(options.config)
     # What no variable can change is wrong already now.
-    expand(name, replace(draft, disabled=True), Surroundings({}, Path.cwd()))
-    file = EditableFile.open(path)
-    if name in file.names:
-        raise ConfigError(f"{path} has a server {name!r} already; 'anywire config remove' takes it out")
-    file.add({name: written_members(draft, file.dialect)})
-    Output().text(f"added {name} to {path}")
+    entry = expand(name, replace(draft, disabled=True), Surroundings({}, Path.cwd()))
+    if runs_this_file(entry, path):
+        raise ConfigError(f"{name} would run the bridge of {path}, which cannot offer itself")
+    with EditableFile.locked(path) as file:
+        if name in file.names:
+            raise ConfigError(f"{path} has a server {name!r} already; 'anywire config remove' takes it out")
+        file.add({name: written_members(draft, file.dialect)})
+    Output().text(visible_line(f"added {name} to {path}"))
     for where in literal_secrets(draft):
-        sentence = f"anywire: {where} of {name} seems to be a secret, and is in the file now; {ADVICE}\n"
-        write_stderr(sentence.encode("utf-8", "backslashreplace"))
+        sentence = f"anywire: {where} of {name} seems to be a secret, and is in the file now; {ADVICE}"
+        write_stderr(f"{visible_line(sentence)}\n".encode("utf-8", "backslashreplace"))
     return 0
 
 

@@ -53,14 +53,14 @@ def run(options: argparse.Namespace) -> int:
     """Import the servers of the editors that the options name; return the exit code."""
     import os
     import sys
+    from contextlib import nullcontext
 
-    from anywire.cli.output import Output
+    from anywire.cli.output import Output, visible_line
     from anywire.config.editable import EditableFile
     from anywire.config.importing import gather
     from anywire.config.places import paths_of, system_of
 
     path, project = file_of(options.config), Path.cwd()
-    file = EditableFile.open(path)
     output = Output()
     own = os.path.realpath(path)
     places = [
@@ -68,10 +68,12 @@ def run(options: argparse.Namespace) -> int:
         for editor, place in paths_of(tuple(options.editors), os.environ, project, system_of(sys.platform))
         if os.path.realpath(place) != own
     ]
-    gathered = gather(places, file.names, file.dialect, os.environ, project)
-    if gathered.servers and not options.dry_run:
-        file.add(gathered.servers)
-    output.text("\n".join(_lines(gathered, path, dry=options.dry_run)))
+    opened = nullcontext(EditableFile.open(path)) if options.dry_run else EditableFile.locked(path)
+    with opened as file:
+        gathered = gather(places, file.names, file.dialect, os.environ, project, path)
+        if gathered.servers and not options.dry_run:
+            file.add(gathered.servers)
+    output.text("\n".join(map(visible_line, _lines(gathered, path, dry=options.dry_run))))
     return 0
 
 

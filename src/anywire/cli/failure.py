@@ -66,6 +66,7 @@ def tell_failure(error: Exception, *, as_json: bool, hint: str = "", secrets: Co
 
     `hint` and the notes of the error tell what may help.  None of the `secrets` is said.
     """
+    from anywire.cli.output import visible
     from anywire.cli.stderr import Stderr
     from anywire.transport.redact import without_values
 
@@ -76,7 +77,7 @@ def tell_failure(error: Exception, *, as_json: bool, hint: str = "", secrets: Co
         said = _encoded({"error": document_of(error, hint)[1]})
     else:
         helping = f" ({hint})" if (hint := _all_hints(error, hint)) else ""
-        said = f"anywire: {_sentence(error)}{helping}".encode("utf-8", "backslashreplace")
+        said = visible(f"anywire: {_sentence(error)}{helping}").encode("utf-8", "backslashreplace")
     stderr.write((without_values(said, secrets) if secrets else said) + b"\n")
     stderr.finish(_LAST_SECONDS)
     return code

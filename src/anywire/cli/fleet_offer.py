@@ -2,33 +2,59 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from anywire.bridge.endpoint import Face, HttpAddress
 from anywire.bridge.fleet.fleet import Fleet
-from anywire.bridge.http_face import HttpFace
 from anywire.bridge.meeting.era import Era, era_of
 from anywire.bridge.meeting.upstream import Sharing, Upstream
 from anywire.bridge.patience import patient
-from anywire.cli.bridge_face import http_listener
 from anywire.cli.bridge_target import entry_target
+from anywire.cli.observing import PAGES
 from anywire.cli.policies import policy_of
 from anywire.cli.secrets import secrets_of_entry
-from anywire.cli.servers import OfferedServer, Servers
+from anywire.cli.server_paths import ServerPaths
+from anywire.cli.servers import Servers
 from anywire.cli.servers_file import file_of
+from anywire.errors import ConfigError
 
 if TYPE_CHECKING:
     from anywire.cli.bridge_setup import BridgeSetup
     from anywire.config.entry import ServerEntry
     from anywire.protocol.http.guard import Guard
     from anywire.transport.asgi_site import Site
-    from anywire.transport.http_server import HttpListener
-    from anywire.wire.limits import Limits
 
-__all__ = ("SERVERS_PATH", "FleetOffer")
+__all__ = ("OFFERED_BY", "FleetOffer", "offered_by", "refuse_face")
 
-#: Where each server is offered by itself.
-SERVERS_PATH: Final = "/servers/{name}/mcp"
+#: The variable that tells a server of a file, and whatever it starts, which files are being offered.
+OFFERED_BY: Final = "ANYWIRE_OFFERED_BY"
+
+
+def refuse_face(face: Face) -> None:
+    """Refuse a face at which the servers of a file cannot be offered.  Raises `ConfigError`."""
+    if not isinstance(face, HttpAddress):
+        return
+    if face.old:
+        raise ConfigError(
+            "--config is offered over Streamable HTTP or stdio; old clients can have one server"
+        )
+    path = "/" + face.path.strip("/")
+    if path in PAGES or f"{path}/".startswith("/servers/"):
+        raise ConfigError(f"{path} is where something else is with --config; take another path, such as /mcp")
+
+
+def offered_by(path: Path) -> str:
+    """Return what tells servers of that file that it is being offered.
+
+    Raises `ConfigError` where this process is such a server: it would start itself without end.
+    """
+    file, before = os.path.realpath(path), os.environ.get(OFFERED_BY, "")
+    files = [each for each in before.split(os.pathsep) if each]
+    if file in files:
+        raise ConfigError(f"{path} has this command for a server: it would start itself without end")
+    return os.pathsep.join([*files, file])
 
 
 class FleetOffer:
@@ -41,14 +67,14 @@ class FleetOffer:
         self._fleet = Fleet(limits, keeps_lists=sharing is not Sharing.NOBODY, discreet=over_http)
         self.upstream = Upstream(self._fleet.target, report, limits, sharing=sharing, era=Era.HANDSHAKE)
         self._servers: Servers | None = None
+        self._offered_by = ""
 
     def begin(self, site: Site | None = None, guard: Guard | None = None) -> None:
         """Read the file and offer what it says.  Raises `ConfigError`."""
-        setup = self._setup
-        place = None if site is None or guard is None else _Paths(site, guard, setup.limits)
-        self._servers = Servers(
-            file_of(setup.options.config), self._way_to, self._fleet, setup.meters, setup.log, place
-        )
+        setup, path = self._setup, file_of(self._setup.options.config)
+        self._offered_by = offered_by(path)
+        place = None if site is None or guard is None else ServerPaths(site, guard, setup.limits)
+        self._servers = Servers(path, self._way_to, self._fleet, setup.meters, setup.log, place)
         self._servers.begin()
 
     def _way_to(self, entry: ServerEntry) -> Upstream:
@@ -60,8 +86,8 @@ class FleetOffer:
             limits = limits.replace(
                 connect_seconds=entry.start_seconds, member_start_seconds=entry.start_seconds
             )
-        make = setup.taps.maker(entry_target(setup, entry, limits), entry.name)
-        make = patient(make, limits.member_start_seconds, entry.call_seconds)
+        make = entry_target(setup, entry, limits, {OFFERED_BY: self._offered_by})
+        make = patient(setup.taps.maker(make, entry.name), limits.member_start_seconds, entry.call_seconds)
         return Upstream(
             setup.metered(make, entry.name),
             setup.log.reporter(entry.name),
@@ -76,33 +102,3 @@ class FleetOffer:
         await self.upstream.close()
         if self._servers is not None:
             await self._servers.close()
-
-
-class _Paths:
-    """Each server at a path of its own."""
-
-    def __init__(self, site: Site, guard: Guard, limits: Limits) -> None:
-        self._site = site
-        self._guard = guard
-        self._limits = limits
-        self._at: dict[OfferedServer, tuple[HttpListener, HttpFace]] = {}
-
-    def put(self, server: OfferedServer) -> None:
-        """Offer one, in the place of another of its name."""
-        path = SERVERS_PATH.format(name=server.entry.name)
-        relays = HttpFace(server.upstream)
-        listener = http_listener(server.upstream, relays, self._guard, path, self._limits)
-        self._at[server] = listener, relays
-        self._site.put(path, listener)
-
-    async def take(self, server: OfferedServer) -> None:
-        """Offer it no longer, or another in its place; return when nobody uses this one there."""
-        found = self._at.pop(server, None)
-        if found is None:
-            return
-        listener, relays = found
-        path = SERVERS_PATH.format(name=server.entry.name)
-        if self._site.at(path) is listener:
-            self._site.take(path)
-        await listener.close()
-        await asyncio.shield(relays.close())

@@ -98,7 +98,7 @@ def headers_of(options: argparse.Namespace) -> dict[str, str]:
         except (RuntimeError, ValueError) as error:  # a home that nobody has, a name that no file has
             raise ConfigError(f"--header-file {path} cannot be read: {error}") from error
         lines += [(f"{path}, line {number}", line) for number, line in enumerate(text.splitlines(), 1)]
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = dict(getattr(options, "headers_of_server", {}))
     for where, line in lines:
         if line.strip() and not line.lstrip().startswith("#"):
             name, value = _read(where, line)

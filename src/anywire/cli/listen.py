@@ -96,7 +96,7 @@ def _tell_nothing(status: Status, keyboard: int) -> ClientOptions:
 
 def _line_of(event: ClientEvent) -> str:
     """Return an event as one line."""
-    from anywire.cli.output import visible
+    from anywire.cli.output import visible_line
     from anywire.client import event as kinds
 
     match event:
@@ -113,7 +113,7 @@ def _line_of(event: ClientEvent) -> str:
             line = f"{event.method} {event.raw.decode('utf-8', 'replace')}"
         case kinds.EventsMissed():
             line = f"{event.count} events missed"
-    return visible(line).replace("\n", "\\n")
+    return visible_line(line)
 
 
 def _data(data: object) -> str:

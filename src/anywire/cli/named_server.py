@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from anywire.cli.parser import nearest
+from anywire.cli.servers_file import file_of
 from anywire.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anywire.config.entry import ServerEntry
 
 __all__ = ("add_server_options", "take_server")
 
@@ -38,12 +45,14 @@ def take_server(options: argparse.Namespace) -> None:
         if options.config is not None:
             raise ConfigError("--config names a file of servers; say which of them with --server NAME")
         return
-    from anywire.cli.servers_file import file_of, load_config
-    from anywire.wire.framing import Framing
-
     if options.command is not None or options.target is not None:
         raise ConfigError("--server names a server, and there is another target; give one")
-    path = file_of(options.config)
+    _take(options, _find(file_of(options.config), name))
+
+
+def _find(path: Path, name: str) -> ServerEntry:
+    from anywire.cli.servers_file import load_config
+
     config = load_config(path)
     if name in config.refused:
         raise ConfigError(f"{name} of {path} cannot be used: {config.refused[name]}")
@@ -51,6 +60,19 @@ def take_server(options: argparse.Namespace) -> None:
     if entry is None:
         known = [each.name for each in config.entries]
         raise ConfigError(f"{path} has no server {name!r}{nearest(name, known)}; it has: {', '.join(known)}")
+    if entry.disabled:
+        raise ConfigError(f"{path} says that {name} is disabled")
+    return entry
+
+
+def _take(options: argparse.Namespace, entry: ServerEntry) -> None:
+    """Let the options say what an entry says."""
+    from anywire.wire.framing import Framing
+
+    if entry.allow or entry.deny:
+        from anywire.bridge.policy.policy import Policy
+
+        options.policy_of_server = Policy(entry.allow, entry.deny, entry.name)
     if getattr(options, "era", None) == "auto":  # the doctor looks at each
         options.era = entry.era
     seconds = {"connect_seconds": entry.start_seconds, "request_seconds": entry.call_seconds}

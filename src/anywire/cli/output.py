@@ -9,9 +9,12 @@ from typing import TextIO
 
 from anywire.cli.failure import OutputFailed, leave_closed_pipe
 
-__all__ = ("Output", "visible")
+__all__ = ("Output", "visible", "visible_line")
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Those that control a terminal, and those that have text shown in another order than it has.
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
+)
 
 
 class Output:
@@ -63,4 +66,14 @@ class Output:
 
 def visible(text: str) -> str:
     """Show control characters instead of obeying them; line feeds and tabs stay."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    return _CONTROL.sub(_escaped, text)
+
+
+def visible_line(text: str) -> str:
+    """Show a text of somebody else's on one line: line feeds and tabs are shown as well."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    number = ord(found.group())
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}"

@@ -40,8 +40,11 @@ class Place(Protocol):
         """Offer one, in the place of another of its name."""
         ...
 
-    async def take(self, server: OfferedServer) -> None:
-        """Offer it no longer, or another in its place; return when nobody uses this one there."""
+    async def take(self, server: OfferedServer, *, at_once: bool = False) -> None:
+        """Offer it no longer; return when it has answered what it was asked, within bounds.
+
+        `at_once`: what it was asked ends now.
+        """
         ...
 
 
@@ -51,7 +54,7 @@ class _Nowhere:
     def put(self, server: OfferedServer) -> None:
         """Do nothing."""
 
-    async def take(self, server: OfferedServer) -> None:
+    async def take(self, server: OfferedServer, *, at_once: bool = False) -> None:
         """Do nothing."""
 
 
@@ -182,7 +185,7 @@ class Servers:
         await asyncio.gather(*(self._end(server) for server in self._offered.values()))
 
     async def _end(self, server: OfferedServer) -> None:
-        await self._place.take(server)
+        await self._place.take(server, at_once=True)
         await server.upstream.close()
 
 

@@ -44,7 +44,7 @@ def load_config(path: Path) -> Config:
 
     Raises `ConfigError` for a file that is not there or cannot be read.
     """
-    from anywire.config.file import read_file
+    from anywire.config.content import read_file
     from anywire.config.read import read_config
 
     content = read_file(path)

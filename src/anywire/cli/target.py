@@ -131,11 +131,10 @@ def _converse_with_child(
 
         async def call_child() -> None:
             def start() -> Transport:
-                return taps.to_server(
-                    StdioClientTransport(
-                        command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
-                    )
+                transport = StdioClientTransport(
+                    command, framing=options.framing, limits=limits, on_stderr=status.server_stderr
                 )
+                return _allowed(options, taps.to_server(transport))
 
             place = Place((command.argv, command.cwd), start, explain_silence)
             client = Client(start(), place=place, **_options(saying(status, 0), options, limits))
@@ -163,7 +162,9 @@ def _converse_over_http(
     with recording(options) as taps, Status(verbose=options.verbose) as status:
 
         async def call_url() -> None:
-            transport = taps.to_server(http_transport(options.target, headers, None, limits))
+            transport = _allowed(
+                options, taps.to_server(http_transport(options.target, headers, None, limits))
+            )
             place, said = Place(options.target), _options(saying(status, 0), options, limits)
             client = Client(transport, place=place, **said)
             async with _open(client) as opened:
@@ -171,6 +172,17 @@ def _converse_over_http(
 
         run_process(call_url, limits)
     return 0
+
+
+def _allowed(options: argparse.Namespace, transport: Transport) -> Transport:
+    """Return a transport without what the file of servers hides."""
+    policy = getattr(options, "policy_of_server", None)
+    if policy is None:
+        return transport
+    from anywire.bridge.policy.layer import PolicyLayer
+    from anywire.bridge.policy.notices import Notices
+
+    return PolicyLayer(transport, policy, Notices(lambda sentence: None))
 
 
 def _converse_in_memory(

@@ -13,7 +13,7 @@ __all__ = ("WATCH_SECONDS", "Look", "look_at", "watch_file")
 WATCH_SECONDS: Final = 0.5
 
 #: What shows that a file is another one than before; None: there is none.
-Look: TypeAlias = tuple[int, int, int, int] | None
+Look: TypeAlias = tuple[int, ...] | None
 
 
 def look_at(path: str) -> Look:
@@ -22,7 +22,7 @@ def look_at(path: str) -> Look:
         stat = os.stat(path)  # noqa: PTH116 asked for each second
     except OSError:
         return None
-    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
+    return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size
 
 
 async def watch_file(

@@ -8,10 +8,11 @@ from typing import Final, Literal, cast
 
 import msgspec
 
-from anywire.config.dialect import TOOL_FILTER, TWO_TIMES, Dialect
+from anywire.config.dialect import TOOL_FILTER, Dialect
 from anywire.config.entry import Era
 from anywire.config.members import Members
 from anywire.config.template import Kind, Template, Variable
+from anywire.config.times import read_times
 from anywire.errors import ConfigError
 
 __all__ = ("Draft", "read_draft")
@@ -28,11 +29,8 @@ _TYPES: Final[Mapping[str, Transport]] = {
 _ERAS: Final = ("auto", "legacy", "modern")
 _FRAMINGS: Final = ("newline", "headers")
 _KINDS: Final = ("tool", "prompt", "resource")
+_OTHER_KIND: Final = "resource:… for a URI, tool:… for a tool of such a name"
 _NO_TOOL: Final = "tool:*"
-
-# Where editors disagree whether a timeout is in seconds or in milliseconds, an hour is the most that those
-# of seconds offer, and less than that is nothing that those of milliseconds would wait.
-_MOST_TIMEOUT_SECONDS: Final = 3600
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +59,7 @@ def read_draft(entry: Mapping[str, object], dialect: Dialect) -> Draft:
     """Read one server.  Raises `ConfigError` with a sentence about what cannot be used."""
     members = Members(entry, dialect)
     transport = _transport(members)
-    start, call = _times(members)
+    start, call = read_times(members)
     only, none = _tool_filter(members)
     return Draft(
         command=_command(members) if transport == "stdio" else (),
@@ -137,20 +135,6 @@ def _passed_env(members: Members) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _times(members: Members) -> tuple[float | None, float | None]:
-    """Return how long the start and a call may take, in seconds."""
-    start = members.seconds("start_seconds") or members.seconds("start_milliseconds", 0.001)
-    call = members.seconds("call_seconds")
-    some = members.seconds("timeout")
-    if some is not None and call is None:
-        call = some if some <= _MOST_TIMEOUT_SECONDS else some / 1000
-    both = members.value("milliseconds")
-    if isinstance(both, dict):
-        parts = Members(cast("dict[str, object]", both), TWO_TIMES)
-        return start or parts.seconds("start", 0.001), call or parts.seconds("call", 0.001)
-    return start or members.seconds("milliseconds", 0.001), call
-
-
 def _tool_filter(members: Members) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the patterns of the tools that are let through, and of those that are hidden."""
     only, none = members.words("only_tools"), members.words("no_tools")
@@ -180,8 +164,10 @@ def _patterns(members: Members, meaning: str) -> tuple[str, ...]:
         kind, colon, glob = pattern.partition(":")
         if not pattern or (colon and kind in _KINDS and not glob):
             raise ConfigError(f"{meaning} has a pattern that is empty")
-        if colon and kind.removesuffix("s") in _KINDS and kind not in _KINDS:
-            raise ConfigError(f"{meaning} has a pattern of {kind}:…; write {kind[:-1]}:…")
+        if colon and kind not in _KINDS:  # a rule that is about nothing would protect nothing
+            near = kind.lower().removesuffix("s")
+            meant = f"{near}:…" if near in _KINDS else _OTHER_KIND
+            raise ConfigError(f"{meaning} has a pattern of {kind}:…; write {meant}")
     return patterns
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from anywire.config.content import read_file
 from anywire.config.dialect import MCP_SERVERS, OPENCODE, VSCODE, Dialect
 from anywire.config.document import Document, encode_like, read_document
 from anywire.config.editing import with_servers, without_server
-from anywire.config.file import read_file, write_file
+from anywire.config.file import write_file
+from anywire.config.lock import locked_folder
 from anywire.config.tables import find_tables
 from anywire.errors import ConfigError
 
@@ -19,7 +23,7 @@ _EMPTY: Final = "{}\n"
 
 
 class EditableFile:
-    """A file of JSON, read once.  `open` makes one; each change is written at once."""
+    """A file of JSON, read once, to be changed once.  `open` is for a look at it, `locked` for a change."""
 
     def __init__(self, path: Path, content: bytes | None) -> None:
         self._path = path
@@ -33,6 +37,20 @@ class EditableFile:
     def open(cls, path: Path) -> EditableFile:
         """Read a file, which need not be there.  Raises `ConfigError` for one that cannot be changed."""
         return cls(path, read_file(path))
+
+    @classmethod
+    @contextmanager
+    def locked(cls, path: Path) -> Generator[EditableFile]:
+        """Read a file and keep it from everybody else who would change it so, until the block ends.
+
+        Folders on the way to it that are missing are made, for their owner alone.  Raises `ConfigError` where
+        it cannot be changed, or somebody else does not come to an end of it.
+        """
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            raise ConfigError(f"{path} is no file that can be changed")
+        with locked_folder(target.parent):
+            yield cls.open(path)
 
     @property
     def names(self) -> tuple[str, ...]:

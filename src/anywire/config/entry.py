@@ -43,7 +43,7 @@ class ServerEntry(msgspec.Struct, frozen=True, kw_only=True):
     disabled: bool = False
     #: How long its start may take, None where the file says nothing of it.
     start_seconds: float | None = None
-    #: How long a call may take without a sign of life, None where the file says nothing of it.
+    #: How long a call may take before it is answered with an error, None where the file says nothing of it.
     call_seconds: float | None = None
     #: Patterns of what is let through and of what is hidden: `[tool:|prompt:|resource:]GLOB`.
     allow: tuple[str, ...] = ()

@@ -54,8 +54,8 @@ class Members:
             return value
         raise self._wrong(meaning, "true or false")
 
-    def seconds(self, meaning: str, unit: float = 1.0) -> float | None:
-        """Return a time in seconds that the file has in units of so many."""
+    def number(self, meaning: str) -> float | None:
+        """Return how many of its units a time has: more than 0."""
         value = self.value(meaning)
         if value is None:
             return None
@@ -63,7 +63,7 @@ class Members:
             raise self._wrong(meaning, "a number")
         if not 0 < value < math.inf:
             raise ConfigError(f"{self.name(meaning)} is no time to wait; write more than 0")
-        return value * unit
+        return value
 
     def words(self, meaning: str) -> tuple[str, ...] | None:
         """Return a list of texts."""

@@ -12,8 +12,9 @@ from typing import Final, cast
 
 from anywire.config.document import Document, as_object, read_document
 from anywire.config.draft import read_draft
-from anywire.config.entry import Config, ServerEntry
+from anywire.config.entry import Config, Remark, ServerEntry, Severity
 from anywire.config.expansion import Surroundings, expand
+from anywire.config.own_bridge import runs_this_file
 from anywire.config.remarks import remarks_on
 from anywire.config.tables import Table, find_tables, written_servers
 from anywire.errors import ConfigError
@@ -21,6 +22,7 @@ from anywire.errors import ConfigError
 __all__ = ("project_folder", "read_config", "surroundings_of")
 
 _FOLDERS_OF_EDITORS: Final = (".vscode", ".cursor", ".codex", ".opencode", ".windsurf")
+_OF_ITSELF: Final = "it runs the bridge of this very file, which cannot offer itself"
 
 
 def read_config(
@@ -43,15 +45,19 @@ def read_config(
         )
     entries: dict[str, ServerEntry] = {}
     refused: dict[str, str] = {}
+    remarks = list(remarks_on(document, tables))
     for server in written_servers(tables):
         surroundings = surroundings_of(document, where, environment, server.table)
         try:
             draft = read_draft(server.members(), server.table.dialect)
             entry = expand(server.name, draft, surroundings)
             entries[server.name] = entry
+            if not entry.disabled and runs_this_file(entry, Path(where)):
+                line = document.line((*server.table.path, server.name))
+                remarks.append(Remark(Severity.WARNING, server.name, _OF_ITSELF, line))
         except ConfigError as error:
             refused[server.name] = str(error)
-    return Config(tuple(entries.values()), refused, tuple(remarks_on(document, tables)))
+    return Config(tuple(entries.values()), refused, tuple(remarks))
 
 
 def project_folder(where: str) -> Path:

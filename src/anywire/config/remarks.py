@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -10,9 +11,12 @@ from anywire.config.dialect import Dialect
 from anywire.config.document import Document, as_object
 from anywire.config.entry import Remark, Severity
 from anywire.config.json_text import line_at
+from anywire.config.members import Members
 from anywire.config.naming import usable_name
 from anywire.config.tables import Table, written_servers
 from anywire.config.template import Syntax
+from anywire.config.times import too_long
+from anywire.errors import ConfigError
 
 __all__ = ("remarks_on",)
 
@@ -24,6 +28,7 @@ _OF_URLS: Final = ("headers", "header_variables", "token_variable")
 def remarks_on(document: Document, tables: tuple[Table, ...]) -> Iterator[Remark]:
     """Yield the remarks on the servers of these tables; the same is said of a member once."""
     for table in tables:
+        yield from _repeated_tables(document, table)
         yield from _repeated(document, table)
     seen: set[tuple[str, str]] = set()
     for server in written_servers(tables):
@@ -40,6 +45,15 @@ def remarks_on(document: Document, tables: tuple[Table, ...]) -> Iterator[Remark
                 yield Remark(remark[0], server.name, remark[1], document.line((*path, name)))
             if (sentence := _about_use(name, value, members or {}, server.table.dialect)) is not None:
                 yield Remark(Severity.WARNING, server.name, sentence, document.line((*path, name)))
+        for name in _long_times(members or {}, server.table.dialect):
+            sentence = f"{name} is longer than a day; it is taken for one"
+            yield Remark(Severity.WARNING, server.name, sentence, document.line((*path, name)))
+
+
+def _long_times(members: Mapping[str, object], dialect: Dialect) -> tuple[str, ...]:
+    with contextlib.suppress(ConfigError):  # what is no time refuses the server
+        return tuple(too_long(Members(members, dialect)))
+    return ()
 
 
 def _about_use(name: str, value: object, members: Mapping[str, object], dialect: Dialect) -> str | None:
@@ -69,6 +83,17 @@ def _about(name: str, dialect: Dialect) -> tuple[Severity, str] | None:
     near = get_close_matches(name, dialect.members, n=1)
     meant = f"; did you mean {near[0]}?" if near else ""
     return Severity.WARNING if near else Severity.NOTE, f"there is no member {name!r}{meant}"
+
+
+def _repeated_tables(document: Document, table: Table) -> Iterator[Remark]:
+    """Say which objects with servers stand twice: those of the first are not read."""
+    for depth, name in enumerate(table.path):
+        node = document.node(table.path[:depth])
+        for one, last in node.repeated() if node is not None else ():
+            if one.name == name:
+                line = line_at(document.text, last.start)
+                sentence = f"{name} stands again in line {line}, which counts: no server of this one is read"
+                yield Remark(Severity.WARNING, None, sentence, line_at(document.text, one.start))
 
 
 def _repeated(document: Document, table: Table) -> Iterator[Remark]:

@@ -9,6 +9,7 @@ import msgspec
 from anywire.protocol.http.guard import Guard
 from anywire.protocol.http.media import JSON
 from anywire.protocol.http.page import READING, check_page
+from anywire.protocol.http.server import check_bearer, check_guard, reject
 from anywire.transport.asgi import (
     NOT_STORED,
     ClientGone,
@@ -20,7 +21,7 @@ from anywire.transport.asgi import (
     read_head_of,
 )
 
-__all__ = ("Document", "Page")
+__all__ = ("Document", "Nothing", "Page")
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -73,3 +74,25 @@ class Page:
             return
         page = await self._make(head.headers.get("accept", ""))
         await wire.respond_with(page.body, page.content_type, page.status, is_head=head.method == "HEAD")
+
+
+class Nothing:
+    """What is at no path: said to those only who may know what there is."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse one request."""
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        head = read_head_of(scope)[1]
+        refused = check_bearer(head.headers.get("authorization"), self._guard) or check_guard(
+            head, self._guard
+        )
+        wire = Wire(receive, send)
+        try:
+            await wire.reject(refused or reject(404, "nothing is served at this path"))
+        except ClientGone:
+            pass  # an everyday thing

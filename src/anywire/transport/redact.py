@@ -1,7 +1,8 @@
 """What may be shown of a command line and of a URL: everything but its secrets.
 
 Errors, logs and reports show what was called.  The value of an option or a variable whose name speaks
-of a secret, credentials in a header, the user and the query of a URL are left out of all of them.
+of a secret, credentials in a header, the user and the query of a URL are left out of all of them, and so is
+what has the shape of a well-known token, wherever it stands.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ __all__ = (
     "show_words",
     "speaks_of_a_secret",
     "without_secrets",
+    "without_tokens",
     "without_values",
 )
 
@@ -31,7 +33,22 @@ HIDDEN: Final = "***"
 _LEAST: Final = 6
 _JOINED: Final = re.compile(r"[,;]\s*")
 _TELLTALE: Final = r"key|token|secret|passw|passphrase|pwd|auth|credential|cookie|bearer"
-_SPEAKS_OF_A_SECRET: Final = re.compile(_TELLTALE, re.IGNORECASE)
+# A few short names speak of one only where they stand by themselves: `pat` is in every path.
+_SPEAKS_OF_A_SECRET: Final = re.compile(rf"{_TELLTALE}|(?:\A|[-_.])(?:pat|pass|jwt|otp)\s*\Z", re.IGNORECASE)
+# Of options of one letter this one has a key; `curl` has it before a URL.
+_KEY_OPTION: Final = "-k"
+# What takes more than its shape is in `_is_token`.  Each takes all it can, and nothing is looked at twice.
+_TOKEN: Final = re.compile(
+    r"""(?<![A-Za-z0-9])(?:
+        gh[opsur]_[A-Za-z0-9]{20,}+ | github_pat_[A-Za-z0-9_]{20,}+ | glpat-[\w-]{16,}+   # GitHub, GitLab
+      | (?P<key>sk[-_][\w-]{16,}+)                       # OpenAI, Anthropic, Stripe and many others
+      | xox[a-z]-[A-Za-z0-9-]{10,}+ | xapp-[A-Za-z0-9-]{10,}+                            # Slack
+      | (?:AKIA|ASIA)[A-Z0-9]{16}+ | AIza[\w-]{30,}+                                     # AWS, Google
+      | npm_[A-Za-z0-9]{30,}+ | pypi-[\w-]{30,}+ | hf_[A-Za-z0-9]{30,}+                  # registries
+      | eyJ[\w-]{14,}+(?:\.[\w-]*+)*+                                                   # JWT
+    )""",
+    re.ASCII | re.VERBOSE,
+)
 _OPTION: Final = re.compile(r"--?[A-Za-z][\w.-]*")
 _NAME: Final = re.compile(r"(?:--?)?[A-Za-z_][\w.-]*")
 _HEADER: Final = re.compile(r"\s*[A-Za-z][A-Za-z0-9_-]*\s*(?=:[^/]|:$)")
@@ -52,11 +69,14 @@ def show_words(words: Sequence[str]) -> list[str]:
     """Return the words of a command line, their secrets left out."""
     shown: list[str] = []
     hide_next = False
-    for word in words:
+    for before, word in zip(["", *words], words, strict=False):
         # A secret may begin with a dash; one that begins with two and a letter is rare enough.
         if hide_next and not (word.startswith("--") and _OPTION.fullmatch(word.partition("=")[0])):
             shown.append(HIDDEN)
             hide_next = False
+            continue
+        if before == _KEY_OPTION and not word.startswith("-") and "://" not in word:
+            shown.append(HIDDEN)
             continue
         hide_next = _OPTION.fullmatch(word) is not None and speaks_of_a_secret(word)
         shown.append(show_word(word))
@@ -75,7 +95,7 @@ def show_word(word: str) -> str:
         return f"{header[0].strip()}: {HIDDEN}"
     if header is not None and _SCHEME.match(word[header.end() + 1 :].strip()):
         return f"{header[0].strip()}: {HIDDEN}"
-    word = _JSON_MEMBER.sub(rf'\1"{HIDDEN}"', word)
+    word = without_tokens(_JSON_MEMBER.sub(rf'\1"{HIDDEN}"', word))
     if "://" in word:
         return _URL.sub(lambda found: f"{found[1]}://{_show_rest(found[2])}", word)
     return _USER_AT_HOST.sub(HIDDEN, word)
@@ -84,7 +104,7 @@ def show_word(word: str) -> str:
 def show_url(url: str) -> str:
     """Return what a user gave for a URL, however it is spelled, its user and its query left out."""
     scheme, found, rest = url.partition("://")
-    return f"{scheme}://{_show_rest(rest)}" if found else show_word(url)
+    return without_tokens(f"{scheme}://{_show_rest(rest)}") if found else show_word(url)
 
 
 def _show_rest(rest: str) -> str:
@@ -107,7 +127,17 @@ def without_secrets(url: str) -> str:
     except ValueError:
         return "a URL that cannot be read"
     host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" + ("?…" if parts.query else "")
+    return without_tokens(f"{parts.scheme}://{host}{parts.path}") + ("?…" if parts.query else "")
+
+
+def without_tokens(text: str) -> str:
+    """Return any text without what has the shape of a well-known token, in time linear in its length."""
+    return _TOKEN.sub(lambda found: HIDDEN if _is_token(found) else found[0], text)
+
+
+def _is_token(found: re.Match[str]) -> bool:
+    # Names begin with sk- as well, such as sk-learn-feature-store.
+    return found["key"] is None or any(sign.isdigit() for sign in found["key"])
 
 
 def without_values(text: bytes, values: Iterable[str]) -> bytes:

@@ -116,11 +116,13 @@ class Peer:
         "_most",
         "_next_id",
         "_outgoing",
+        "_over",
         "_paused_at",
     )
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._most = limits.requests_in_flight
+        self._over = False
         self._next_id = 0
         self._outgoing: dict[bytes, _Pending] = {}
         self._incoming: set[bytes] = set()
@@ -370,6 +372,9 @@ class Peer:
 
         Later requests raise the same reason.  A second call changes nothing.
         """
+        if self._over:
+            return []
+        self._over = True
         settled = self.end(error)
         self._incoming.clear()
         return settled

@@ -51,12 +51,12 @@ class Stage:
         return encode(got)
 
     async def refused(self, method: str, params: object) -> Any:
-        """Return the error of a request that the server does not get."""
+        """Return the error of a request that the server does not get; of a tool it may be a result."""
         await self.client.ask(7, method, params)
         reply = await self.client.receive()
         assert reply["id"] == 7
         await self.server.expect_silence()
-        return reply["error"]
+        return reply["error"] if "error" in reply else reply["result"]
 
 
 @asynccontextmanager
@@ -68,12 +68,21 @@ async def stage(*deny: str, allow: tuple[str, ...] = ()) -> AsyncGenerator[Stage
             yield here
 
 
-@each_era
-async def test_a_hidden_tool_is_not_called_and_is_unknown(meta: dict[str, Any]) -> None:
-    """As the specification has it for a tool that there is not."""
+UNKNOWN = "Unknown tool: delete_all"
+
+
+@pytest.mark.parametrize(
+    ("meta", "expected"),
+    [
+        ({}, {"content": [{"type": "text", "text": UNKNOWN}], "isError": True}),
+        ({"_meta": META}, {"code": -32602, "message": UNKNOWN}),
+    ],
+    ids=["handshake", "stateless"],
+)
+async def test_a_hidden_tool_is_not_called_and_is_unknown(meta: dict[str, Any], expected: object) -> None:
+    """As most servers of the era have it for a tool that there is not."""
     async with stage("delete_*") as here:
-        error = await here.refused("tools/call", {"name": "delete_all", "arguments": {}, **meta})
-    assert error == {"code": -32602, "message": "Unknown tool: delete_all"}
+        assert await here.refused("tools/call", {"name": "delete_all", "arguments": {}, **meta}) == expected
     assert here.reports == [
         "a client asked for the tool 'delete_all', which is hidden from it: deny 'delete_*'"
     ]
@@ -284,7 +293,7 @@ async def test_a_batch_goes_on_without_what_is_hidden() -> None:
             ping,
             wrong,
         )
-        assert (await here.client.receive())["error"]["message"] == "Unknown tool: hidden"
+        assert (await here.client.receive())["result"]["content"][0]["text"] == "Unknown tool: hidden"
         await here.client.send(b"[%b,%b]" % (call % (4, b"hidden"), call % (5, b"hidden")))
         assert [each["id"] for each in await here.client.receive_many(2)] == [4, 5]
         await here.server.expect_silence()

@@ -22,14 +22,14 @@ ODD = b'{"big":12345678901234567890123, "f" : 1.0e-5,"s":"\\u00e9\\/\\ud800", "n
 def test_each_list_leaves_out_what_is_denied(method: str) -> None:
     """By the name that its items have."""
     listing = LISTS[method]
-    result = b'{"nextCursor":"c","%s":[{"%s":"one"},{"%s":"two"}]}' % (
+    result = b'{"nextCursor":"c","%s":[{"%s":"x:one"},{"%s":"x:two"}]}' % (
         listing.member.encode(),
         listing.name.encode(),
         listing.name.encode(),
     )
-    left, hidden = without_hidden(result, listing, Policy(deny=[f"{listing.kind.value}:one"]))
-    assert hidden == ["one"]
-    assert left == result.replace(b'{"%s":"one"},' % listing.name.encode(), b"")
+    left, hidden = without_hidden(result, listing, Policy(deny=[f"{listing.kind.value}:x:one"]))
+    assert hidden == ["x:one"]
+    assert left == result.replace(b'{"%s":"x:one"},' % listing.name.encode(), b"")
 
 
 def test_a_page_of_hidden_things_keeps_its_cursor() -> None:

@@ -20,7 +20,15 @@ from anywire.bridge.policy.policy import Policy
 from anywire.errors import ResourceNotFound
 from anywire.protocol.modern import claims_stateless, code_of
 from anywire.protocol.translate.shapes import decoded, with_member
-from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification, Request, error_reply
+from anywire.wire.codec import encode_value
+from anywire.wire.message import (
+    ErrorResponse,
+    JsonRpcErrorCode,
+    Notification,
+    Request,
+    Response,
+    error_reply,
+)
 from anywire.wire.scan import scan_object
 from anywire.wire.splice import get_items, get_member, set_member
 
@@ -54,8 +62,11 @@ class Refused(msgspec.Struct, frozen=True):
     name: str | None
     reason: str
 
-    def answer(self, request: Request) -> ErrorResponse:
-        """Return what a server answers that has no such thing, in the era of the request."""
+    def answer(self, request: Request) -> Response | ErrorResponse:
+        """Return what most servers answer that have no such thing, in the era of the request.
+
+        Of a tool it is a result in the handshake era, which the model reads, an error in the stateless one.
+        """
         if self.name is None:
             return error_reply(request.id, JsonRpcErrorCode.InvalidParams, f"Invalid params: {self.reason}")
         if self.kind is Kind.RESOURCE and request.method != _COMPLETE:
@@ -63,7 +74,11 @@ class Refused(msgspec.Struct, frozen=True):
             code = code_of(missing.code) if claims_stateless(request.params) else missing.code
             return error_reply(request.id, code, missing.message, missing.data)
         what = "resource template" if self.kind is Kind.RESOURCE else self.kind.value
-        return error_reply(request.id, JsonRpcErrorCode.InvalidParams, f"Unknown {what}: {self.name}")
+        sentence = f"Unknown {what}: {self.name}"
+        if self.kind is Kind.TOOL and not claims_stateless(request.params):
+            content = [{"type": "text", "text": sentence}]
+            return Response(request.id, encode_value({"content": content, "isError": True}))
+        return error_reply(request.id, JsonRpcErrorCode.InvalidParams, sentence)
 
 
 def in_one_reading(message: _Asking) -> _Asking:

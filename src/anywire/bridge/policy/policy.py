@@ -2,18 +2,27 @@
 
 What a deny matches is hidden, whatever allows it.  As soon as something of a kind is allowed, everything
 else of that kind is hidden.  A kind without rules is there.
+
+A URI that some rule could concern has to be written plainly; then it is hidden if any reader might take it
+for what is denied, and there only if all that it means is allowed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 import msgspec
 
 from anywire.bridge.policy.pattern import Kind, Pattern, read_pattern
-from anywire.bridge.policy.spelling import spellings
+from anywire.bridge.policy.plain import oddity
+from anywire.bridge.policy.spelling import lookalikes, parts_of, same_as
 
 __all__ = ("Policy",)
+
+_NOT_ALLOWED: Final = "nothing allows it"
+_SCHEME: Final = re.compile(r"(?!url:)([a-z][a-z0-9+.-]*):")
 
 
 class _Rules(msgspec.Struct, frozen=True):
@@ -69,12 +78,41 @@ class Policy:
             return None
         if name is None:
             return "it has no name, and only some names are allowed" if rules.allow else None
-        if kind is not Kind.RESOURCE:
-            return _reason(rules, [[name, *self._merged(kind, name)]])
-        spelled = spellings(name)
-        if spelled is None:
-            return "its URI is too long, or encoded too often"
-        return _reason(rules, [[each, *self._merged(kind, each)] for each in spelled])
+        if kind is Kind.RESOURCE:
+            return self._reason_for_uri(rules, name)
+        names = [name, *self._merged(kind, name)]
+        for pattern in rules.deny:
+            if any(map(pattern.matches, names)):
+                return _denied(pattern)
+        is_allowed = not rules.allow or any(each.matches(name) for name in names for each in rules.allow)
+        return None if is_allowed else _NOT_ALLOWED
+
+    def _reason_for_uri(self, rules: _Rules, uri: str) -> str | None:
+        scheme = _SCHEME.match(uri)
+        if scheme and not rules.allow and not self._may_be_denied(rules, scheme[1]):
+            return None
+        if (odd := oddity(uri)) is not None:
+            return odd
+        same = same_as(uri)
+        # Whether `/Secret` is `/secret` is for the server's disk to say: it is denied if it might be.
+        alike = [name for each in lookalikes(same) for name in self._names(each)] if rules.deny else []
+        for pattern in rules.deny:
+            if any(map(pattern.matches_any_case, alike)):
+                return _denied(pattern)
+        if not rules.allow:
+            return None
+        if not all(_matches(rules.allow, Pattern.matches, self._names(each)) for each in same):
+            return _NOT_ALLOWED
+        parts = {part for each in same for part in parts_of(each)} - same
+        if all(_matches(rules.allow, Pattern.matches_part, self._names(each)) for each in parts):
+            return None
+        return "nothing allows it without its query or another part that readers may leave out"
+
+    def _may_be_denied(self, rules: _Rules, scheme: str) -> bool:
+        return any(each.may_concern(scheme, self._server) for each in rules.deny)
+
+    def _names(self, uri: str) -> list[str]:
+        return [uri, *self._merged(Kind.RESOURCE, uri)]
 
     def _merged(self, kind: Kind, name: str) -> list[str]:
         """Return what a thing is called among those of several servers."""
@@ -87,14 +125,9 @@ class Policy:
         return [f"{self._server}+{name}"]
 
 
-def _reason(rules: _Rules, named: list[list[str]]) -> str | None:
-    """`named` are the spellings of a name, each with what it is called elsewhere."""
-    for pattern in rules.deny:
-        # Whether `/Secret` is `/secret` is for the server's disk to say: it is denied if it might be.
-        match = pattern.matches_any_case if pattern.kind is Kind.RESOURCE else pattern.matches
-        if any(match(name) for names in named for name in names):
-            return f"deny {pattern.text!r}"
-    if not rules.allow:
-        return None
-    is_allowed = all(any(each.matches(name) for name in names for each in rules.allow) for names in named)
-    return None if is_allowed else "nothing allows it"
+def _matches(patterns: Iterable[Pattern], match: Callable[[Pattern, str], bool], names: list[str]) -> bool:
+    return any(match(pattern, name) for pattern in patterns for name in names)
+
+
+def _denied(pattern: Pattern) -> str:
+    return f"deny {pattern.text!r}"
