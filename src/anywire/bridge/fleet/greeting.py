@@ -77,7 +77,8 @@ def instructions(labels: Sequence[Label], own: Mapping[str, str]) -> str:
     first = labels[0]
     parts = [
         f"This server brings several together: {listed(labels)}. A tool or a prompt is called SERVER__NAME,"
-        f" such as {first.prefix}__NAME; the resource URI of a server is SERVER+URI, such as {first.scheme}+URI."
+        f" such as {first.prefix}__NAME; the resource URI of a server is SERVER+URI, such as"
+        f" {first.scheme}+URI."
     ]
     said = {label.server: text for label in labels if (text := own.get(label.server))}
     parts += [f"What {server} says of itself:\n{_cut(text)}" for server, text in said.items()]
