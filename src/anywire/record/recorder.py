@@ -108,6 +108,10 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 the conversation goes on, whatever becomes of its recording
             self._end(error)
 
+    def without_secrets(self, text: str) -> str:
+        """Return a text as it may stand in the recording."""
+        return text if self.secrets is None else self.secrets.hide_text(text)
+
     def close(self) -> None:
         """End the recording."""
         fd, self._fd = self._fd, None
@@ -197,7 +201,8 @@ class SessionRecorder:
         self._call = call
         self._calls = 0
         of_call = b',"call":%d' % call if call else b""
-        self._head = b'"session":%d%b,"server":%b' % (number, of_call, encode_value(server))
+        shown = recorder.without_secrets(server)
+        self._head = b'"session":%d%b,"server":%b' % (number, of_call, encode_value(shown))
 
     def call(self) -> SessionRecorder:
         """Return what records one more request that stands for itself, as a part of this conversation."""
