@@ -12,7 +12,7 @@ from anywire.bridge.meeting.upstream import Sharing, Upstream
 from anywire.cli.bridge_face import http_listener
 from anywire.cli.bridge_target import entry_target
 from anywire.cli.policies import policy_of
-from anywire.cli.secrets import secrets_of_entry
+from anywire.cli.secrets import secrets_in_words, secrets_of_entry
 from anywire.cli.servers import OfferedServer, Servers
 from anywire.cli.servers_file import file_of
 
@@ -54,7 +54,9 @@ class FleetOffer:
         setup, limits = self._setup, self._setup.limits
         secrets = secrets_of_entry(entry)
         setup.log.hide(secrets)
-        setup.taps.hide(secrets)
+        setup.taps.hide(
+            (*entry.env.values(), *dict(entry.headers).values(), *secrets_in_words(entry.command))
+        )
         if entry.start_seconds is not None:
             limits = limits.replace(
                 connect_seconds=entry.start_seconds, member_start_seconds=entry.start_seconds

@@ -11,14 +11,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import AnyStr, Final
 
 import msgspec
 
 from anywire.record.known import KnownSecrets
 from anywire.record.names import PROTOCOL_WORDS
-from anywire.record.texts import Found, private_keys, secrets_by_name, secrets_by_scheme, secrets_in_urls
+from anywire.record.texts import (
+    Found,
+    dangling,
+    private_keys,
+    secrets_by_name,
+    secrets_by_scheme,
+    secrets_in_urls,
+)
 from anywire.record.tokens import Kind, text_of, values_of
 from anywire.transport.redact import HIDDEN
 from anywire.wire.value import encode_value
@@ -89,6 +96,7 @@ class Secrets:
         self._key = key
         self._known = KnownSecrets(values)
         self._learned = False
+        self._dangling: dict[Hashable, bool] = {}
         self._pattern: re.Pattern[str] | None = None
 
     def know(self, values: Iterable[str]) -> None:
@@ -127,6 +135,22 @@ class Secrets:
         hidden = self._hide_text(text, 0)
         self._pattern = self._known.pattern_in(encode_value(hidden))
         return hidden if self._pattern is None else self._hide_text(hidden, 0)
+
+    def hide_line(self, line: str, source: Hashable) -> str:
+        """Return a line of noise without its secrets: what a name names may stand in the next of a source."""
+        inside = self._dangling.pop(source, None)
+        if inside is None:
+            if dangling(line):
+                self._dangling[source] = line.rstrip()[-1:] in ("{", "[")
+            return self.hide_text(line)
+        bare = line.strip().strip("\"',;")
+        if bare.startswith(("}", "]")):
+            return self.hide_text(line)
+        inside = inside or bare in ("{", "[")
+        if inside or not bare:
+            self._dangling[source] = inside
+        self._learn_from_prose(bare, -1)
+        return line.replace(bare, self.stand_in(bare)) if bare else line
 
     # JSON.
 
