@@ -9,9 +9,9 @@ from typing import TextIO
 
 from anywire.cli.failure import OutputFailed, leave_closed_pipe
 
-__all__ = ("Output", "visible")
+__all__ = ("Output", "on_one_line", "visible")
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 class Output:
@@ -62,5 +62,18 @@ class Output:
 
 
 def visible(text: str) -> str:
-    """Show control characters instead of obeying them; line feeds and tabs stay."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    """Show control characters, and what turns the direction of a text, instead of obeying them.
+
+    Line feeds and tabs stay.
+    """
+    return _CONTROL.sub(_spelled, text)
+
+
+def on_one_line(text: str) -> str:
+    """Do the same, and show line feeds as well: what somebody else says cannot look like another line."""
+    return visible(text).replace("\n", "\\n")
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"

@@ -63,7 +63,8 @@ class Event:
     REOPENED: Final = "reopened"
     #: Whoever `direction` comes from sends no more.
     ENDED: Final = "ended"
-    #: The wire has closed.  `reason` says why, where it was not in order; `by_peer`: the peer left first.
+    #: The wire has closed.  `reason` says why, where it was not in order; `by_peer`: the peer left first,
+    #: whom `direction` comes from.
     CLOSED: Final = "closed"
     #: A message is too large for the recording; `text` says how large.
     LEFT_OUT: Final = "left out"

@@ -32,12 +32,15 @@ class KnownSecrets:
     def __init__(self, values: Iterable[str] = ()) -> None:
         self._given: dict[str, tuple[bytes, ...]] = {}
         self._found: dict[str, tuple[bytes, ...]] = {}
+        # Bytes that tell of a value, it, and whether it is looked for as a whole word; empty: not made yet.
+        self._anchored: list[tuple[bytes, str, bool]] = []
         self.give(values)
 
     def give(self, values: Iterable[str]) -> None:
         """Know these as well, for good."""
         for part in {part for value in values for part in parts_of(value)} - PROTOCOL_WORDS:
             self._given[part] = _anchors(part)
+        self._anchored = []
 
     def pass_by(self, values: Iterable[str]) -> None:
         """Know these as well, like what was found: until so many others have come."""
@@ -51,6 +54,8 @@ class KnownSecrets:
         if HIDDEN in value or not value.strip() or (tells(value) and _is_word(value)):
             return False
         known = self._found.pop(value, None)
+        if known is None:
+            self._anchored = []
         self._found[value] = known or _anchors(value)
         if len(self._found) > _MOST_FOUND:
             del self._found[next(iter(self._found))]
@@ -74,18 +79,22 @@ class KnownSecrets:
 
         What is escaped in JSON, and in JSON inside of that, is found in the text that it means.
         """
+        if not self._anchored:
+            anchored = [
+                (known is self._given, value) for known in (self._given, self._found) for value in known
+            ]
+            self._anchored = [
+                (anchor, value, len(value) < _WHOLE_BELOW or (not given and _is_word(value)))
+                for given, value in anchored
+                for anchor in (self._given if given else self._found)[value]
+            ]
         spelled_out = b"\\u00" in raw
-        there = [
-            (value, len(value) < _WHOLE_BELOW or (known is self._found and _is_word(value)))
-            for known in (self._given, self._found)
-            for value, anchors in known.items()
-            if spelled_out or any(anchor in raw for anchor in anchors)
-        ]
-        return _pattern(tuple(there)) if there else None
+        there = {(value, whole) for anchor, value, whole in self._anchored if anchor in raw or spelled_out}
+        return _pattern(frozenset(there)) if there else None
 
 
 @lru_cache(maxsize=100)
-def _pattern(values: tuple[tuple[str, bool], ...]) -> re.Pattern[str]:
+def _pattern(values: frozenset[tuple[str, bool]]) -> re.Pattern[str]:
     """The longest first: what a shorter one leaves of a longer one would show."""
     longest_first = sorted(values, key=lambda each: len(each[0]), reverse=True)
     return re.compile("|".join(_sought(value, whole) for value, whole in longest_first))

@@ -127,20 +127,42 @@ class Playback:
         self._armed += self._score.tied.get(index, ())
         return self._arrive(index, now)
 
-    def answer(self, message: Response | ErrorResponse, now: float) -> list[Play]:
-        """Take an answer to something that the server asked."""
+    def answer(self, message: Response | ErrorResponse, where: Hashable, now: float) -> list[Play]:
+        """Take an answer to something that the server asked; it may come from anywhere."""
         asked = None if message.id is None else self._asked.pop(id_key(message.id), None)
         index = None if asked is None else self._score.answer_of.get(asked)
         return [] if index is None else self._arrive(index, now)
 
-    def hear(self, message: Notification, now: float) -> list[Play]:
-        """Take a notification."""
+    def hear(self, message: Notification, where: Hashable, now: float) -> list[Play]:
+        """Take a notification; it may come from anywhere."""
         for index in self._score.awaited[self._awaited :]:
             if self._score.steps[index].method == message.method and index not in self._arrived:
                 return self._arrive(index, now)
             if index not in self._arrived and self._score.steps[index].owner == index:
                 break
         return []
+
+    def stuck(self) -> Step | None:
+        """Return the next reply that waits for what the server asks only after other requests, None: none.
+
+        In the recording they had overlapped.  If the client now waits for the reply, it waits for ever.
+        """
+        asked = self._score.free[self._free] if self._free < len(self._score.free) else math.inf
+        for index in self._armed:
+            missing = [
+                each for each in self._answers_before(self._score.steps[index]) if each not in self._arrived
+            ]
+            if missing and all(self._score.steps[each].answers >= asked for each in missing):
+                return self._score.steps[index]
+        return None
+
+    def release(self, step: Step, now: float) -> list[Play]:
+        """Give such a reply, and what belongs to its request before it."""
+        due = [
+            index for index in self._score.tied[step.owner] if index in self._armed and index <= step.index
+        ]
+        self._armed = [index for index in self._armed if index not in due]
+        return [self._play(self._score.steps[index], now) for index in due]
 
     # What is due.
 
@@ -200,7 +222,7 @@ class Playback:
                     message = with_id(message, b'"%d-%d"' % (self._again, step.index))
                 self._asked[id_key(message.id)] = step.index
             case Response() | ErrorResponse():
-                if made is not None:
+                if made is not None and step.answers == step.owner:
                     message = with_id(message, made.request.id)
                     if isinstance(message, Response) and subscription_tag(message.result) is not None:
                         message = with_subscription_tag(message, made.request.id)

@@ -77,8 +77,11 @@ _TEXTS: Final[tuple[tuple[Callable[[str], Iterator[Found]], tuple[str, ...]], ..
 )
 # Most strings are short, and for those one look is quicker than many.
 _SHORT: Final = 256
+# `"key=a"`.
+_LEAST_TELLING: Final = 7
+_QUOTE: Final = ord('"')
 _ANY_SIGN: Final = re.compile("|".join(re.escape(sign) for _, signs in _TEXTS for sign in signs))
-_ANY_RAW_SIGN: Final = re.compile(_ANY_SIGN.pattern.encode() + rb"|\\u00|^\"\s*[\[{]")
+_ANY_RAW_SIGN: Final = re.compile(_ANY_SIGN.pattern.encode() + rb"|\\u00")
 #: JSON in JSON in JSON: its escapes double with each level, so that there are not many.
 _MOST_NESTED: Final = 30
 # What is hidden may stand in the same message once more.
@@ -154,13 +157,13 @@ class Secrets:
 
     # JSON.
 
-    def _hide_json(self, message: bytes, kind: Kind = Kind.PLAIN, nested: int = 0) -> bytes:
+    def _hide_json(self, message: bytes, kind: int = Kind.PLAIN, nested: int = 0) -> bytes:
         out: list[bytes] = []
         copied = 0
         for start, end, what in values_of(message, kind, is_message=nested == 0):
-            if what is Kind.NAMING:
-                continue
             token = message[start:end]
+            if what == Kind.NAMING or (what == Kind.PLAIN and self._pattern is None and _is_bare(token)):
+                continue
             put = self._hide_value(token, what, nested)
             if put != token:
                 out += (message[copied:start], put)
@@ -168,19 +171,19 @@ class Secrets:
         out.append(message[copied:])
         return b"".join(out)
 
-    def _hide_value(self, token: bytes, kind: Kind, nested: int) -> bytes:
+    def _hide_value(self, token: bytes, kind: int, nested: int) -> bytes:
         """Return what stands in the place of a string or a number; true, false and null stay."""
         if token[:1] == b'"':
             return self._hide_string(token, kind, nested)
         if token[:1].isalpha():
             return token
         number = token.decode("utf-8", "replace")
-        if kind is Kind.SECRET:
+        if kind == Kind.SECRET:
             self._learn(number)
-        return b"0" if kind is Kind.SECRET or self._known.has(number) else token
+        return b"0" if kind == Kind.SECRET or self._known.has(number) else token
 
-    def _hide_string(self, token: bytes, kind: Kind, nested: int) -> bytes:
-        if kind in (Kind.TELLING, Kind.SECRET):
+    def _hide_string(self, token: bytes, kind: int, nested: int) -> bytes:
+        if kind > Kind.PLAIN:
             text = text_of(token)
             if token == b'""' or _STAND_IN.fullmatch(text):
                 return token
@@ -245,6 +248,14 @@ class Secrets:
 
     def _learn_from_prose(self, secret: str, depth: int) -> None:
         self._learned = self._known.learn_from_prose(_unescaped(secret, depth)) or self._learned
+
+
+def _is_bare(token: bytes) -> bool:
+    """Say at a glance whether a value has nothing in it that could tell of a secret."""
+    size = len(token)
+    if size < _LEAST_TELLING or token[0] != _QUOTE:
+        return True
+    return size < _SHORT and _ANY_RAW_SIGN.search(token.lower()) is None
 
 
 def _is_any_in(text: AnyStr, signs: Iterable[AnyStr]) -> bool:

@@ -87,7 +87,9 @@ class Tap(Layer):
         super()._tell_end()
 
     def _tell_close(self, error: AnywireError | None) -> None:
-        self._record.happened(Event.CLOSED, error or "", by_peer=not self._closing)
+        by_peer = not self._closing
+        direction = self._hears if by_peer else None
+        self._record.happened(Event.CLOSED, error or "", direction=direction, by_peer=by_peer)
         super()._tell_close(error)
 
     async def close(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -18,56 +18,43 @@ from anywire.wire.value import decode_value
 
 __all__ = ("Kind", "text_of", "values_of")
 
+
+def _spelled(names: str) -> frozenset[bytes]:
+    return frozenset(f'"{name}"'.encode() for name in names.split())
+
+
 #: What says which message it is, and what it is about; no secrets.
-_ENVELOPE: Final = frozenset({"jsonrpc", "id", "method"})
-_NAMING: Final = frozenset({"requestId", "progressToken", "protocolVersion", "taskId"})
-_DEEPEST_NAMING: Final = 3
-_SCHEMAS: Final = frozenset({"inputSchema", "outputSchema", "requestedSchema"})
-_OF_SCHEMAS: Final = frozenset(
-    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+_ENVELOPE: Final = _spelled("jsonrpc id method")
+_NAMING: Final = _spelled("requestId progressToken protocolVersion taskId")
+_SCHEMAS: Final = _spelled("inputSchema outputSchema requestedSchema")
+_OF_SCHEMAS: Final = _spelled("properties patternProperties $defs definitions dependentSchemas")
+_OF_SCHEMA: Final = _OF_SCHEMAS | _spelled(
+    "type title description format pattern $ref $id $schema $comment required contentEncoding"
+    " contentMediaType items prefixItems anyOf oneOf allOf not if then else contains propertyNames"
+    " additionalProperties unevaluatedProperties"
 )
-_OF_SCHEMA: Final = frozenset(
-    {
-        *(
-            "type",
-            "title",
-            "description",
-            "format",
-            "pattern",
-            "$ref",
-            "$id",
-            "$schema",
-            "$comment",
-            "required",
-        ),
-        *("contentEncoding", "contentMediaType", "items", "prefixItems", "anyOf", "oneOf", "allOf", "not"),
-        *("if", "then", "else", "contains", "propertyNames", "additionalProperties", "unevaluatedProperties"),
-        *_OF_SCHEMAS,
-    }
-)
-_OPENING, _CLOSING, _DIVIDING, _OBJECT, _COLON, _QUOTE = b"{[", b"}]", b",:", *b'{:"'
+_SHORT: Final = 256
+_OPENING, _CLOSING, _DIVIDING, _OBJECT, _COLON = b"{[", b"}]", b",:", *b"{:"
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
 
 
-class Kind(Enum):
-    """What a value is."""
+class Kind:
+    """What a value is; the larger the number, the more of a secret."""
 
-    #: It is no secret by its name.
-    PLAIN = 0
     #: It says which message this is, or what that is about.
-    NAMING = 1
+    NAMING: Final = -1
+    #: It is no secret by its name.
+    PLAIN: Final = 0
     #: It has a name that tells of a secret.
-    TELLING = 2
+    TELLING: Final = 1
     #: It has the name of a secret and of nothing else.
-    SECRET = 3
+    SECRET: Final = 2
 
 
-class _Place(Enum):
-    """What an object is, as far as schemas go."""
-
-    DATA = 0
-    SCHEMA = 1
-    SCHEMAS = 2
+# What an object is, as far as schemas go: no schema, one, or one for each of its names.
+_DATA: Final = 0
+_SCHEMA: Final = 1
+_EACH: Final = 2
 
 
 class _Level:
@@ -75,52 +62,54 @@ class _Level:
 
     __slots__ = ("is_object", "key", "kind", "named", "place")
 
-    def __init__(self, *, is_object: bool, kind: Kind, place: _Place) -> None:
+    def __init__(self, *, is_object: bool, kind: int, place: int) -> None:
         self.is_object = is_object
         self.kind = kind
         self.place = place
-        self.key = ""
+        self.key = b""
         self.named = False
 
-    def kind_of_value(self) -> Kind:
+    def kind_of_value(self) -> int:
         """Return what a string or a number is here."""
         if not self.is_object:
-            return self.kind if self.place is _Place.DATA else Kind.PLAIN
-        if self.place is _Place.SCHEMA and self.key in _OF_SCHEMA:
+            return self.kind if self.place == _DATA else Kind.PLAIN
+        if self.place == _SCHEMA and self.key in _OF_SCHEMA:
             return Kind.PLAIN
-        return _worse(self.kind, _kind_by(self.key))
+        kind = _kind_by_short(self.key) if len(self.key) < _SHORT else _kind_by_any(self.key)
+        return kind if kind > self.kind else self.kind
 
     def open(self, *, is_object: bool) -> _Level:
         """Return the level of what stands here."""
         kind, place = self.kind, self.place
         if self.is_object:
-            if place is _Place.SCHEMA:
-                place = _Place.SCHEMAS if self.key in _OF_SCHEMAS else _Place.SCHEMA
-                place = place if self.key in _OF_SCHEMA else _Place.DATA
-            elif place is _Place.SCHEMAS:
-                kind, place = _worse(kind, _kind_by(self.key)), _Place.SCHEMA
-            elif self.key in _SCHEMAS and kind is Kind.PLAIN:
-                place = _Place.SCHEMA
+            if place == _SCHEMA:
+                place = _EACH if self.key in _OF_SCHEMAS else _SCHEMA
+                place = place if self.key in _OF_SCHEMA else _DATA
+            elif place == _EACH:
+                kind, place = max(kind, _kind_by(self.key)), _SCHEMA
+            elif self.key in _SCHEMAS and kind == Kind.PLAIN:
+                place = _SCHEMA
             else:
-                kind = _worse(kind, _kind_by(self.key))
+                kind = max(kind, _kind_by(self.key))
         return _Level(is_object=is_object, kind=kind, place=place)
 
 
 def values_of(
-    message: bytes, kind: Kind = Kind.PLAIN, *, is_message: bool = True
-) -> Iterator[tuple[int, int, Kind]]:
+    message: bytes, kind: int = Kind.PLAIN, *, is_message: bool = True
+) -> Iterator[tuple[int, int, int]]:
     """Yield where each string and each number that is a value stands, and what it is; `kind`: all of it.
 
     `is_message`: it is one, or a batch, and not JSON that stands in one.
     """
     levels: list[_Level] = []
     envelope = 2 if message.lstrip()[:1] == b"[" else 1
+    deepest = envelope + 2 if is_message else 0
     for found in _TOKEN.finditer(message):
         token, top = found.group(), levels[-1] if levels else None
         first = token[0]
         if first in _OPENING:
             is_object = first == _OBJECT
-            level = _Level(is_object=is_object, kind=kind, place=_Place.DATA)
+            level = _Level(is_object=is_object, kind=kind, place=_DATA)
             levels.append(level if top is None else top.open(is_object=is_object))
         elif first in _CLOSING:
             if levels:
@@ -129,15 +118,12 @@ def values_of(
             if top is not None:
                 top.named = first == _COLON
         elif top is not None and top.is_object and not top.named:
-            top.key = text_of(token)
+            top.key = token
         elif top is None:
             yield found.start(), found.end(), kind
         else:
             deep = len(levels)
-            is_naming = is_message and (
-                (deep <= envelope and top.key in _ENVELOPE)
-                or (deep < envelope + _DEEPEST_NAMING and top.key in _NAMING)
-            )
+            is_naming = deep <= deepest and top.key in (_ENVELOPE if deep <= envelope else _NAMING)
             yield found.start(), found.end(), Kind.NAMING if is_naming else top.kind_of_value()
 
 
@@ -151,11 +137,15 @@ def text_of(token: bytes) -> str:
         return ""
 
 
-def _kind_by(name: str) -> Kind:
+def _kind_by(key: bytes) -> int:
+    return _kind_by_short(key) if len(key) < _SHORT else _kind_by_any(key)
+
+
+def _kind_by_any(key: bytes) -> int:
+    name = text_of(key)
     if not tells(name):
         return Kind.PLAIN
     return Kind.SECRET if is_exactly_a_secret(name) else Kind.TELLING
 
 
-def _worse(one: Kind, other: Kind) -> Kind:
-    return one if one.value >= other.value else other
+_kind_by_short = lru_cache(maxsize=2_000)(_kind_by_any)
