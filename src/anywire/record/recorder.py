@@ -276,6 +276,10 @@ class SessionRecorder:
         """A message went over the wire."""
         self._recorder.message(self._head, direction, message)
 
+    def know(self, secret: str) -> None:
+        """Leave this out as well from now on, until many others have come."""
+        self._recorder.know((secret,), passing=True)
+
     def fault(self, direction: Direction, fault: Fault) -> None:
         """Something came in that is no message."""
         text = fault.data.decode("utf-8", "backslashreplace")
