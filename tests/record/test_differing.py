@@ -122,3 +122,22 @@ def test_a_number_that_was_left_out_differs_from_no_number() -> None:
     """Under the name of a secret; of other numbers each digit counts."""
     assert found(call(1, "a", pin=5, token=0), call(1, "a", pin=5, token=81726354)) == []
     assert len(found(call(1, "a", pin=0), call(1, "a", pin=81726354))) == 1
+
+
+def test_who_asks_whether_somebody_is_there_and_how_often_does_not_count() -> None:
+    """Clients do that when they like."""
+    more = [("→", asks(8, "server/discover")), ("←", gives(8)), ("→", asks(9, "ping")), ("←", gives(9))]
+
+    assert found(call(1, "a"), [*more, *call(1, "a")]) == []
+
+
+def test_an_answer_to_the_server_is_named_by_what_it_answers() -> None:
+    """It may be the same but for what the client says."""
+
+    def asked(action: str) -> list[Any]:
+        ready = ("→", says("notifications/initialized"))
+        return [ready, ("←", asks(1, "elicitation/create")), ("→", gives(1, action=action)), *call(2, "a")]
+
+    assert [each.what for each in found(asked("accept"), asked("decline"))] == [
+        'the answer to elicitation/create: result.action: "accept" and "decline"'
+    ]

@@ -44,6 +44,10 @@ directions: Final = {each.value: each for each in (Direction.TO_SERVER, Directio
 RECORDED_LIMITS: Final = DEFAULT_LIMITS.replace(batch_messages=1_000_000, members=1_000_000, depth=1_000)
 
 
+# What is later is no time that a recording was made at, and few programs could show it.
+_LATEST: Final = 100_000_000_000
+
+
 class Event:
     """What else can happen, besides a message; the values of `Entry.event`."""
 
@@ -103,9 +107,10 @@ class Entry(msgspec.Struct, kw_only=True, rename={"by_peer": "byPeer"}):
     def seconds(self) -> float:
         """The time in seconds of the epoch, 0 where it cannot be read."""
         try:
-            return datetime.fromisoformat(self.time).timestamp()
+            seconds = datetime.fromisoformat(self.time).timestamp()
         except (ValueError, OverflowError):
             return 0.0
+        return seconds if 0 <= seconds < _LATEST else 0.0
 
     def read(self) -> Message | Batch | Fault:
         """Return the message that an entry with a message holds."""

@@ -37,10 +37,10 @@ from anywire.wire.message import (
     id_key,
 )
 
-__all__ = ("Play", "Playback", "named", "presence")
+__all__ = ("PRESENCE", "Play", "Playback", "named", "presence")
 
 #: Ask whether somebody is there, and of which era; who asks that, and how often, is of no consequence.
-_PRESENCE: Final = frozenset({"ping", "server/discover"})
+PRESENCE: Final = frozenset({"ping", "server/discover"})
 
 # What the client may ask in another order than in the recording is looked for among so many.
 _WINDOW: Final = 100
@@ -117,7 +117,7 @@ class Playback:
             answer = presence(request, self._answers_to(request.method))
             return self._refusal(request) if answer is None else [Play(answer, where, request.id, now)]
         for passed in self._next():
-            if passed < index and self._score.steps[passed].method in _PRESENCE:
+            if passed < index and self._score.steps[passed].method in PRESENCE:
                 self._arrived[passed] = now
         return self.begin(index, request, where, now)
 
@@ -250,7 +250,7 @@ class Playback:
             self._requests += 1
         here = requests[self._requests : self._requests + _WINDOW]
         left = [index for index in here if index not in self._arrived]
-        needed = (index for index in left if self._score.steps[index].method not in _PRESENCE)
+        needed = (index for index in left if self._score.steps[index].method not in PRESENCE)
         until = self._score.answer_of.get(next(needed, NOBODY), math.inf)
         return (index for index in left if index < until)
 
@@ -263,7 +263,7 @@ class Playback:
         return None
 
     def _answers_to(self, method: str) -> list[Message]:
-        if method not in _PRESENCE:
+        if method not in PRESENCE:
             return []
         score = self._score
         asked = (index for index in score.requests if score.steps[index].method == method)
@@ -271,7 +271,7 @@ class Playback:
 
     def _refusal(self, request: Request) -> ErrorResponse:
         left = list(self._next())
-        index = next((each for each in left if self._score.steps[each].method not in _PRESENCE), None)
+        index = next((each for each in left if self._score.steps[each].method not in PRESENCE), None)
         if index is None:
             sentence = f"the recording has no request any more, and this is {named(request)}"
             return error_reply(request.id, JsonRpcErrorCode.InvalidRequest, sentence)
@@ -302,7 +302,7 @@ def presence(request: Request, answers: Sequence[Message]) -> Message | None:
 
     `answers` are the recorded answers to that.  None: something else is asked.
     """
-    if request.method not in _PRESENCE:
+    if request.method not in PRESENCE:
         return None
     for message in answers:
         if isinstance(message, Response | ErrorResponse):

@@ -69,7 +69,9 @@ class Recorder:
         clock: Callable[[], float] | None = None,
         patience: float = DEFAULT_PATIENCE_SECONDS,
     ) -> None:
-        self._path = Path(os.path.realpath(path))
+        real = Path(os.path.realpath(path))
+        # What leads to a pipe of this process has a name that is none.
+        self._path = real if real.exists() or not Path(path).exists() else Path(path)
         self._shown = show_word(path)
         self._limit = limit
         self._tell = tell

@@ -44,8 +44,9 @@ class Step(msgspec.Struct, eq=False):
     """A message of a conversation; `index` counts them, `line` is where it stands in the recording.
 
     `owner` is the index of the client's request that it belongs to.  `tied`: it waits for that alone.
-    `awaited`: it is the client's, and what comes later waits for it.  `answers` is the index of the request
-    of the server that it answers.  `group`: the batch that it is a part of, 0 for none.
+    `awaited`: it is the client's, and what comes later waits for it.  `subject` is the name or the URI
+    of what a request is about; of an answer of the client's, the method of what it answers.  `answers` is the
+    index of the request of the server that it answers.  `group`: the batch that it is a part of, 0 for none.
     """
 
     index: int
@@ -203,6 +204,7 @@ class _Composer:
                 question = self._questions.pop((entry.call, id_key(id)), None)
                 if question is not None:
                     step.owner, step.awaited, step.answers = question.owner, True, question.index
+                    step.subject = question.method
             case _:
                 step.awaited = step.method in _AWAITED
         return True
