@@ -28,6 +28,11 @@ async def whoami(context: Context, password: str) -> str:
     await context.progress(1, 2)
     told = os.environ.get("BOX_KEY", "")
     return f"{password} {told} Authorization: Bearer {password}"
+
+@server.tool
+def echo(text: str) -> str:
+    '''Say it.'''
+    return text
 """
 
 
@@ -60,6 +65,39 @@ def test_a_call_is_recorded_without_the_secrets_of_its_command(box: str, tmp_pat
 
     assert (done.code, done.err) == (0, "anywire: progress 1/2\n")
     assert SECRET in done.out
+    assert "tools/call" in methods(wire)
+    assert SECRET not in wire.read_text(encoding="utf-8")
+
+
+def test_what_the_command_line_and_the_environment_give_is_left_out(
+    box: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options of a server, the variables that it inherits; and what it is called."""
+    wire = tmp_path / "wire.ndjson"
+    monkeypatch.setenv("BOX_KEY", "hidden-in-env")
+    code = f"import sys; from anywire.cli.main import main; main(['serve', {box!r}])"
+    child = (sys.executable, "-c", code, "--api-key", "on-the-line")
+
+    done = anywire("call", "--inherit-env", "--record", wire, "whoami", "password=on-the-line", "--", *child)
+
+    assert (done.code, "hidden-in-env" in done.out, "on-the-line" in done.out) == (0, True, True)
+    text = wire.read_text(encoding="utf-8")
+    assert "hidden-in-env" not in text
+    assert "on-the-line" not in text
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_header_that_is_forwarded_is_left_out(box: str, tmp_path: Path, era: str) -> None:
+    """Wherever its value stands."""
+    wire = tmp_path / "wire.ndjson"
+    call = ("call", "--era", era, "--header", f"X-Who: {SECRET}", "echo", f"text={SECRET}")
+
+    with listening("serve", box, "--http", "127.0.0.1:0") as serving:
+        forward = ("--forward-header", "X-Who", "--record", str(wire))
+        with listening("bridge", "http://127.0.0.1:0/mcp", serving.url, *forward) as bridge:
+            done = anywire(*call, bridge.url)
+
+    assert (done.code, done.out) == (0, f"{SECRET}\n")
     assert "tools/call" in methods(wire)
     assert SECRET not in wire.read_text(encoding="utf-8")
 

@@ -79,11 +79,11 @@ def test_show_prints_a_line_for_each_thing(capsys: pytest.CaptureFixture[str], w
 def test_show_chooses_by_session_server_and_method(capsys: pytest.CaptureFixture[str], wire: Path) -> None:
     """What belongs to a request comes with it."""
     _, second, _ = shown(capsys, "show", "--session", "2", wire)
-    _, nobody, _ = shown(capsys, "show", "--server", "other", wire)
+    nobody = shown(capsys, "show", "--server", "other", wire)
     _, calls, _ = shown(capsys, "show", "--method", "tools/call", "--session", "1", "--full", wire)
 
     assert len(second) == 3
-    assert nobody == []
+    assert nobody == (2, [], f"anywire: {wire} has no such conversation in it\n")
     assert [line.split()[1] for line in calls[1:]] == ["→", "←", "→"]
     assert "x" * 200 in calls[3]
 
@@ -227,3 +227,25 @@ def test_diff_tells_where_two_recordings_differ(capsys: pytest.CaptureFixture[st
         rf'session 1: tools/call: result.content[0].text: "one\u001b[31m" and "two\u001b[31m" ({wire}:8, {other}:8)'
     ]
     assert json.loads(shown(capsys, "diff", "--json", wire, other)[1][0])["first"] == 8
+
+
+def test_what_a_recording_says_is_a_line_and_steers_no_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Whoever made it: no line feeds, no escapes, nothing that turns the direction of a text."""
+    path = tmp_path / "wire.ndjson"
+    evil = "x\n[2] fine\u001b[31m\u202e\u009b"
+    path.write_bytes(
+        recording(("→", asks(1, evil, name=evil)), ("·", {"event": "closed", "reason": evil})),
+    )
+    _, lines, _ = shown(capsys, "show", path)
+    other = anywire("replay", path, stdin=f"{json.dumps(asks(1, 'ping/pong'))}\n")
+
+    assert len(lines) == 4
+    for text in (*lines, other.err.rstrip("\n")):
+        assert text.isprintable(), text
+
+
+def test_a_folder_is_no_recording(capsys: pytest.CaptureFixture[str]) -> None:
+    """Which is said in a sentence."""
+    assert shown(capsys, "show", ".") == (2, [], "anywire: .: Is a directory\n")

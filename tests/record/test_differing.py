@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from anywire.record.differing import Finding, compare
 from anywire.record.score import compose
 from tests.record.recordings import asks, entries, gives, says, score
@@ -84,3 +86,58 @@ def test_a_secret_that_was_left_out_differs_from_nothing() -> None:
 
     assert found(one, other) == []
     assert found(one, call(1, "a", token="s3cret", note="is s3cret.")) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("***0123456789ab", "a\nb", True),
+        ("is ***0123456789ab.", "is a b.", True),
+        ("is ***0123456789ab.", "is .", False),
+        ("is ***0123456789ab.\nc", "is a.\nb\nc", False),
+        ("is ***0123456789ab.", "is a\nb.", False),
+        ("a ***0123456789ab ok ***0123456789ab", "a ***ba9876543210 no ***ba9876543210", False),
+        ("a ***0123456789ab: ***0123456789ab", "a ***ba9876543210: x", True),
+        ("***0123456789ab-1-***0123456789ab", "xyz-2-xyz", False),
+    ],
+)
+def test_a_word_for_a_secret_stands_for_something_in_its_line(one: str, other: str, alike: bool) -> None:
+    """For no other lines, and not for what both recordings have."""
+    same = found(call(1, "a", said=one), call(1, "a", said=other)) == []
+    back = found(call(1, "a", said=other), call(1, "a", said=one)) == []
+
+    assert same == back == alike
+
+
+def test_texts_with_many_words_for_secrets_are_compared_in_linear_time() -> None:
+    """Each line, each word, once."""
+    one = "token: ***0123456789ab-1-***0123456789ab\n" * 2_000 + "***0123456789ab-" * 5_000
+    other = "token: abc-1-xyz\n" * 2_000 + "a-" * 5_000 + "b"
+
+    assert len(found(call(1, "a", said=one), call(1, "a", said=other))) == 1
+    assert found(call(1, "a", said=one), call(1, "a", said=other[:-1])) == []
+
+
+def test_a_number_that_was_left_out_differs_from_no_number() -> None:
+    """Under the name of a secret; of other numbers each digit counts."""
+    assert found(call(1, "a", pin=5, token=0), call(1, "a", pin=5, token=81726354)) == []
+    assert len(found(call(1, "a", pin=0), call(1, "a", pin=81726354))) == 1
+
+
+def test_who_asks_whether_somebody_is_there_and_how_often_does_not_count() -> None:
+    """Clients do that when they like."""
+    more = [("→", asks(8, "server/discover")), ("←", gives(8)), ("→", asks(9, "ping")), ("←", gives(9))]
+
+    assert found(call(1, "a"), [*more, *call(1, "a")]) == []
+
+
+def test_an_answer_to_the_server_is_named_by_what_it_answers() -> None:
+    """It may be the same but for what the client says."""
+
+    def asked(action: str) -> list[Any]:
+        ready = ("→", says("notifications/initialized"))
+        return [ready, ("←", asks(1, "elicitation/create")), ("→", gives(1, action=action)), *call(2, "a")]
+
+    assert [each.what for each in found(asked("accept"), asked("decline"))] == [
+        'the answer to elicitation/create: result.action: "accept" and "decline"'
+    ]

@@ -7,9 +7,10 @@ from typing import Any
 
 from anywire.record.improvising import Improviser
 from anywire.record.playback import Play, Playback
+from anywire.record.score import compose
 from anywire.wire.codec import decode
 from anywire.wire.message import ErrorResponse, Notification, Request, Response
-from tests.record.recordings import asks, gives, plain, says, score
+from tests.record.recordings import asks, entries, gives, plain, says, score
 
 SHAKEN = (
     ("→", asks(0, "initialize", capabilities={})),
@@ -18,16 +19,16 @@ SHAKEN = (
 )
 
 
-def give(playing: Playback | Improviser, said: Any, now: float = 0.0) -> list[Any]:
+def give(playing: Playback | Improviser, said: Any, now: float = 0.0, where: str = "here") -> list[Any]:
     """Say something; what is sent because of it."""
     message = decode(json.dumps(said).encode())
     match message:
         case Request():
-            plays = playing.ask(message, "here", now)
+            plays = playing.ask(message, where, now)
         case Notification():
-            plays = playing.hear(message, now)
+            plays = playing.hear(message, where, now)
         case Response() | ErrorResponse():
-            plays = playing.answer(message, now)
+            plays = playing.answer(message, where, now)
         case _:
             raise AssertionError(message)
     return [plain(plays)] if isinstance(plays, ErrorResponse) else [plain(play.message) for play in plays]
@@ -275,3 +276,78 @@ def test_what_is_asked_again_has_an_id_of_its_own() -> None:
 def test_what_is_not_due_is_no_play() -> None:
     """A request that was never answered is not answered now."""
     assert give(Playback(score(("→", asks(1, "tools/list")))), asks(1, "tools/list")) == list[Play]()
+
+
+def test_an_answer_is_given_to_the_client_that_was_asked() -> None:
+    """Two of them may be asked under one id."""
+    both = compose(
+        entries(
+            ("→", asks(1, "tools/call", name="a")),
+            ("←", asks(9, "elicitation/create")),
+            ("→", gives(9, action="accept")),
+            ("←", gives(1, of="a")),
+            ("→", asks(1, "tools/call", name="b"), 2),
+            ("←", asks(9, "elicitation/create"), 2),
+            ("→", gives(9, action="accept"), 2),
+            ("←", gives(1, of="b"), 2),
+        )
+    )
+    playing = Improviser(both)
+    for name in "a", "b":
+        assert give(playing, asks(5, "tools/call", name=name), where=name)[0]["id"] == 9
+
+    assert give(playing, gives(9, action="accept"), where="b") == [{"id": 5, "result": {"of": "b"}}]
+    assert give(playing, gives(9, action="accept"), where="a") == [{"id": 5, "result": {"of": "a"}}]
+
+
+def test_a_reply_that_answers_nothing_is_not_played() -> None:
+    """A server may answer twice; nobody else gets that."""
+    playing = Playback(
+        score(
+            ("→", asks(1, "tools/call", name="a")),
+            ("←", gives(1, of="a")),
+            ("→", asks(2, "tools/call", name="b")),
+            ("←", gives(1, of="a")),
+            ("←", gives(2, of="b")),
+        )
+    )
+
+    assert give(playing, asks(1, "tools/call", name="a")) == [{"id": 1, "result": {"of": "a"}}]
+    assert give(playing, asks(2, "tools/call", name="b")) == [{"id": 2, "result": {"of": "b"}}]
+
+
+def test_who_waited_for_a_server_that_left_hears_so() -> None:
+    """A client that left waits for nothing."""
+    left = {"event": "closed", "byPeer": True, "reason": "exited with code 7"}
+    said = ("→", asks(1, "tools/call", name="a"))
+    server = Playback(score(said, ("·", {**left, "direction": "server to client"})))
+    client = Playback(score(said, ("·", {**left, "direction": "client to server"})))
+
+    [error] = give(server, asks(5, "tools/call", name="a"))
+    assert (error["id"], "exited with code 7" in error["error"]["message"]) == (5, True)
+    assert give(client, asks(5, "tools/call", name="a")) == []
+
+
+def test_what_overlapped_can_be_given_to_a_client_that_asks_one_after_the_other() -> None:
+    """A reply that came after a question waits for it; not for ever, if that comes after another request."""
+    playing = Playback(
+        score(
+            ("→", asks(1, "tools/call", name="slow")),
+            ("→", asks(2, "tools/call", name="ask")),
+            ("←", asks(9, "elicitation/create")),
+            ("→", gives(9, action="accept")),
+            ("←", gives(2, of="ask")),
+            ("←", gives(1, of="slow")),
+        )
+    )
+
+    assert give(playing, asks(1, "tools/call", name="slow")) == []
+    step = playing.stuck()
+    assert step is not None
+    assert [plain(play.message) for play in playing.release(step, 0.0)] == [
+        {"id": 1, "result": {"of": "slow"}}
+    ]
+    assert playing.stuck() is None
+    assert give(playing, asks(2, "tools/call", name="ask"))[0]["method"] == "elicitation/create"
+    assert playing.stuck() is None
+    assert give(playing, gives(9, action="accept")) == [{"id": 2, "result": {"of": "ask"}}]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anywire.record.entry import Entry
 from anywire.record.story import Teller, Told
 from tests.record.recordings import asks, entries, gives, says
 
@@ -140,3 +141,17 @@ def test_one_state_of_two_calls_is_told_apart_by_the_keys_or_not_at_all() -> Non
     assert things[-1].about is not None
     assert things[-1].about.first is not None
     assert things[-1].about.first.id == b"2"
+
+
+def test_a_request_whose_id_is_taken_for_another_is_told_there() -> None:
+    """Nobody can tell which of them a reply is to."""
+    things, teller = told(("→", asks(1, "tools/list")), ("→", asks(1, "ping")), ("←", gives(1)))
+
+    assert [[each.method for each in thing.left] for thing in things] == [[], ["tools/list"], []]
+    assert teller.open == []
+
+
+def test_a_time_that_nothing_can_show_is_none() -> None:
+    """A recording may have been written by anybody."""
+    for time in "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "yesterday":
+        assert Entry(time=time).seconds == 0.0

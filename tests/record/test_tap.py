@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import stat
+import subprocess
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +23,7 @@ from anywire.record.tap import Tap
 from anywire.testing import check_transport
 from anywire.transport.contract import Transport
 from anywire.transport.memory import memory_pair
-from anywire.wire.message import Request
+from anywire.wire.message import Fault, FaultKind, Request
 
 server = Server("box")
 
@@ -165,14 +167,77 @@ async def test_a_pipe_is_written_to_while_somebody_reads(tmp_path: Path, said: l
     with pytest.raises(ConfigError):
         Recorder(str(path), tell=said.append)
     reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    recorder = Recorder(str(path), tell=said.append)
+    recorder = Recorder(str(path), tell=said.append, patience=0.01)
 
     assert await converse(recorder) == "hello"
     assert os.read(reading, 100_000).count(b"\n") == 8
     assert await converse(recorder, "x" * 200_000) == "x" * 200_000
-    assert len(said) == 1
     recorder.close()
+    assert len(said) == 1
     os.close(reading)
+
+
+async def test_a_pipe_takes_messages_larger_than_it_is(tmp_path: Path, said: list[str]) -> None:
+    """While somebody reads, however slowly."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as reading:
+        assert reading.stdout is not None
+        recorder = await asyncio.to_thread(opened, path, said)
+        assert await converse(recorder, "x" * 1_000_000) == "x" * 1_000_000
+        read_all = asyncio.get_running_loop().run_in_executor(None, reading.stdout.read)
+        recorder.close()
+        lines = (await read_all).splitlines()
+
+    assert (len(lines), said) == (8, [])
+    assert all(json.loads(line) for line in lines)
+
+
+def opened(path: Path, said: list[str]) -> Recorder:
+    """A recorder of a pipe, as soon as somebody reads."""
+    with path.open("wb"):
+        return Recorder(str(path), tell=said.append)
+
+
+async def test_large_messages_are_written_in_their_order(
+    record: Callable[..., Recorder], tmp_path: Path
+) -> None:
+    """Beside the wire, and before the recording is closed."""
+    recorder = record()
+    session = recorder.session("a")
+    for id in range(20):
+        size = 100_000 if id % 5 == 0 else 10
+        params = json.dumps({"password": "abcd1234" * size, "id": id}).encode()
+        session.message(Direction.TO_SERVER, Request(b"%d" % id, "ping", params))
+        recorder.know([f"known-{id}"])
+    recorder.close()
+
+    said = [json.loads(raw) for _, _, raw in messages(tmp_path / "wire.ndjson")]
+    assert [each["id"] for each in said] == list(range(20))
+    assert {each["params"]["password"][:3] for each in said} == {"***"}
+
+
+async def test_whatever_is_written_down_is_without_its_secrets(
+    record: Callable[..., Recorder], tmp_path: Path
+) -> None:
+    """The name of the server, noise that stands in several lines, what is known later."""
+    recorder = record(hidden=["s3cret-1"])
+    recorder.know(["Bearer s3cret-2"], passing=True)
+    session = recorder.session("sh -c 'MY_TOKEN=s3cret-3 exec python x --password s3cret-4 s3cret-1'")
+    session.message(Direction.TO_SERVER, Request(b"1", "ping", b'{"a":"s3cret-2"}'))
+    for line in (
+        '"password":',
+        '  "s3cret-5",',
+        '"tokens": [',
+        '"s3cret-6"',
+        "]",
+        '"a":{"password":"s3cret-7',
+    ):
+        session.fault(Direction.TO_CLIENT, Fault(FaultKind.PARSE_ERROR, "no JSON", data=line.encode()))
+    session.happened("trouble", "s3cret-5 s3cret-6")
+    recorder.close()
+
+    assert "s3cret" not in (tmp_path / "wire.ndjson").read_text()
 
 
 async def test_two_that_record_in_one_file_each_have_theirs(

@@ -129,7 +129,10 @@ def run(options: argparse.Namespace) -> int:
         refuse_face(face)
     log = log_of(options)
     with recording(options, tell=log.tell) as taps:
-        setup = setup_of(options, forwarding_of(options, over_http=over_http), log, taps)
+        forwarding = forwarding_of(options, over_http=over_http)
+        if forwarding is not None:
+            forwarding.on_taken = taps.hide_for_now
+        setup = setup_of(options, forwarding, log, taps)
         several = options.config is not None
         offer = _several(setup, over_http=over_http) if several else _sole(setup, over_http=over_http)
         if isinstance(face, HttpAddress):

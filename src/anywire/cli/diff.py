@@ -45,7 +45,7 @@ def add_parser(commands: Commands) -> Parser:
 
 def run(options: argparse.Namespace) -> int:
     """Print the differences; return the exit code."""
-    from anywire.cli.output import Output, visible
+    from anywire.cli.output import Output, visible_line
     from anywire.record.differing import compare
     from anywire.wire.value import encode_value
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             output.document(encode_value(finding))
         else:
-            output.text(visible(_sentence(finding, options.first, options.second)))
+            output.text(visible_line(_sentence(finding, options.first, options.second)))
     return code
 
 

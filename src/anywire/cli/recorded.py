@@ -59,9 +59,10 @@ def read_recording(name: str, *, follow: bool = False) -> Iterator[list[Entry | 
     from anywire.record.entry import Entry
     from anywire.record.recorder import previous
 
-    before, is_one = previous(Path(name)), False
+    path, is_one = Path(name), False
+    before = previous(path) if path.name else path
     held: list[Entry | Unreadable] = []
-    for found in _read_following(name) if follow and Path(name).is_file() else _read(name):
+    for found in _read_following(name) if follow and path.is_file() else _read(name):
         if is_one:
             yield found
             continue

@@ -60,8 +60,13 @@ class Taps:
 
     def hide(self, values: Iterable[str]) -> None:
         """Let none of these values be written down."""
-        if self._recorder is not None and self._recorder.secrets is not None:
-            self._recorder.secrets.know(values)
+        if self._recorder is not None:
+            self._recorder.know(values)
+
+    def hide_for_now(self, values: Iterable[str]) -> None:
+        """Let none of these values be written down while they are in use: those of one client's requests."""
+        if self._recorder is not None:
+            self._recorder.know(values, passing=True)
 
     def of_server(self, server: str) -> Callable[[Transport], Transport] | None:
         """Return what puts a tap on the transport of each client of ours; None where nothing is recorded.
@@ -123,6 +128,8 @@ def recording(
 def _given(options: argparse.Namespace) -> Iterator[str]:
     """Yield the values of headers and variables that the options name: any of them may be a secret."""
     from anywire.cli.headers import headers_of
+    from anywire.cli.secrets import secrets_in_words
+    from anywire.transport.redact import speaks_of_a_secret
 
     for word in getattr(options, "env", ()):
         name, equals, value = word.partition("=")
@@ -130,6 +137,9 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
     if hasattr(options, "header_file"):
         yield from headers_of(options).values()
     yield os.environ.get(getattr(options, "token_env", None) or "", "")
+    yield from secrets_in_words(options.command or ())
+    if getattr(options, "inherit_env", False):
+        yield from (value for name, value in os.environ.items() if speaks_of_a_secret(name))
 
 
 def _tell(sentence: str) -> None:

@@ -65,6 +65,7 @@ def add_parser(commands: Commands) -> Parser:
 
 def run(options: argparse.Namespace) -> int:
     """Play the recording until the client leaves, or a signal ends it; return the exit code."""
+    from anywire.cli.output import visible_line
     from anywire.errors import ConfigError
     from anywire.record.player import Player
 
@@ -76,7 +77,10 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"{options.recording} has no request that a client could make")
 
     log = Log()
-    player = Player(scores, log.reporter(), lenient=options.lenient, timing=options.timing)
+    report = log.reporter()
+    player = Player(
+        scores, lambda told: report(visible_line(told)), lenient=options.lenient, timing=options.timing
+    )
     return _play_stdio(player, log) if options.http is None else _play_http(options, player, log)
 
 

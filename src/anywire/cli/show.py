@@ -65,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the recording; return the exit code."""
     from anywire.cli.output import Output
     from anywire.cli.show_views import JsonView, TextView
+    from anywire.errors import ConfigError
     from anywire.record.entry import Unreadable
     from anywire.record.story import Teller
 
@@ -80,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
                     if _is_meant(told, options.method):
                         view.told(told)
         view.flush()
+    if not teller.sessions and (options.session is not None or options.server is not None):
+        raise ConfigError(f"{options.recording} has no such conversation in it")
     view.end([each for each in teller.open if options.method is None or options.method in each.method])
     return 0
 

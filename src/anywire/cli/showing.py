@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from anywire.cli.output import visible
+from anywire.cli.output import visible_line
 from anywire.protocol.methods import Direction
 from anywire.record.entry import Entry, Event, Unreadable
 from anywire.record.exchange import Exchange
@@ -51,7 +51,7 @@ class Shower:
         if key not in self._open:
             self._began = self._began if self._open else session.began
             began = datetime.fromtimestamp(session.began, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-            yield Line(f"session {session.number}: {visible(session.server)}, {began}", style="bold")
+            yield Line(f"session {session.number}: {visible_line(session.server)}, {began}", style="bold")
             self._open.add(key)
             self._latest = key
         tag = f"[{session.number}]" if len(self._open) > 1 or key != self._latest else ""
@@ -93,7 +93,7 @@ class Shower:
         if isinstance(reply, ErrorResponse):
             detail = reply.detail()
             data = b"" if isinstance(detail.data, msgspec.UnsetType) else bytes(detail.data)
-            said = f"{visible(detail.message)} {_text(data)}".strip()
+            said = f"{visible_line(detail.message)} {_text(data)}".strip()
             return Line(f"{start} {name}: error {detail.code} {after}{size}", said, "red")
         what, style = "input required" if told.asks else "result", ""
         if get_member(reply.result, "isError") == b"true":
@@ -103,8 +103,8 @@ class Shower:
     def _notification(self, message: Notification, told: Told, start: str, size: str) -> Line:
         value = self._params(message.params)
         if told.about is None:
-            return Line(f"{start} {visible(message.method)}{size}", value)
-        what = visible(message.method.removeprefix("notifications/"))
+            return Line(f"{start} {visible_line(message.method)}{size}", value)
+        what = visible_line(message.method.removeprefix("notifications/"))
         after = _duration(told.entry.seconds - told.about.asked)
         return Line(f"{start} {_name(told.about)}: {what} after {after}{size}", value, "dim")
 
@@ -129,19 +129,19 @@ def unanswered(exchanges: Sequence[Exchange]) -> Iterator[Line]:
 def unreadable(line: Unreadable) -> Line:
     """Return a line for one that cannot be read."""
     what = "is cut" if line.cut else "cannot be read"
-    return Line(f"{'':{_INDENT}}! line {line.line} {what}: {visible(line.reason)}", style="red")
+    return Line(f"{'':{_INDENT}}! line {line.line} {what}: {visible_line(line.reason)}", style="red")
 
 
 def _event(told: Told, start: str) -> Line:
     entry = told.entry
-    reason = f": {visible(entry.reason)}" if entry.reason else ""
+    reason = f": {visible_line(entry.reason)}" if entry.reason else ""
     match entry.event:
         case Event.OPENED:
             return Line(f"{start} opened")
         case Event.REFUSED:
             return Line(f"{start} could not be opened{reason}", style="red")
         case Event.NOISE:
-            return Line(f"{start} no message{reason}  ", visible(entry.text), "red")
+            return Line(f"{start} no message{reason}  ", visible_line(entry.text), "red")
         case Event.FAILED if told.about is not None:
             after = _duration(entry.seconds - told.about.asked)
             return Line(f"{start} {_name(told.about)}: sent in vain, after {after}{reason}", style="red")
@@ -149,10 +149,12 @@ def _event(told: Told, start: str) -> Line:
             return Line(f"{start} {_SENDERS.get(entry.direction, 'the peer')} sends no more")
         case Event.CLOSED:
             by = "closed by the other side" if entry.by_peer else "closed"
+            if entry.by_peer and entry.direction in _SENDERS:
+                by = f"closed by {_SENDERS[entry.direction]}"
             return Line(f"{start} {by}{reason}", style="red" if reason else "")
         case _:
-            text = f": {visible(entry.text)}" if entry.text else ""
-            what = visible(entry.event or "a line of an unknown kind")
+            text = f": {visible_line(entry.text)}" if entry.text else ""
+            what = visible_line(entry.event or "a line of an unknown kind")
             return Line(f"{start} {what}{text}{reason}", style="red")
 
 
@@ -160,12 +162,12 @@ def _event(told: Told, start: str) -> Line:
 
 
 def _name(exchange: Exchange) -> str:
-    subject = f" {visible(exchange.subject)}" if exchange.subject else ""
-    return f"{visible(exchange.method)}{subject} ({_text(exchange.id)})"
+    subject = f" {visible_line(exchange.subject)}" if exchange.subject else ""
+    return f"{visible_line(exchange.method)}{subject} ({_text(exchange.id)})"
 
 
 def _text(raw: bytes) -> str:
-    return visible(raw.decode("utf-8", "backslashreplace"))
+    return visible_line(raw.decode("utf-8", "backslashreplace"))
 
 
 def _size(entry: Entry) -> str:

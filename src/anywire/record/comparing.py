@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
+from anywire.record.names import is_exactly_a_secret
 from anywire.record.secrets import STAND_IN
 from anywire.wire.splice import drop_members
 from anywire.wire.value import Verbatim, encode_value
@@ -81,19 +82,25 @@ def differences_of_params(first: bytes | None, second: bytes | None) -> Iterator
     return differences_of(drop_members(first or b"{}", "_meta"), drop_members(second or b"{}", "_meta"))
 
 
-def _differences(first: _Json, second: _Json, path: str = "") -> Iterator[Difference]:
-    """Yield where two values of `_plain` differ, in the order of the first."""
+def _differences(
+    first: _Json, second: _Json, path: str = "", *, is_secret: bool = False
+) -> Iterator[Difference]:
+    """Yield where two values of `_plain` differ, in the order of the first.
+
+    `is_secret`: by the name that they have, so that a number which is 0 may be one that was left out.
+    """
     if isinstance(first, dict) and isinstance(second, dict):
         one, other = cast("dict[str, _Json]", first), cast("dict[str, _Json]", second)
         for name in [*one, *(name for name in other if name not in one)]:
             at = _member(path, name)
-            yield from _differences(one.get(name, _MISSING), other.get(name, _MISSING), at)
+            secret = is_secret or is_exactly_a_secret(name)
+            yield from _differences(one.get(name, _MISSING), other.get(name, _MISSING), at, is_secret=secret)
     elif isinstance(first, list) and isinstance(second, list):
         left, right = cast("list[_Json]", first), cast("list[_Json]", second)
         for index in range(max(len(left), len(right))):
             at = f"{path}[{index}]"
-            yield from _differences(_item(left, index), _item(right, index), at)
-    elif not _equal(first, second):
+            yield from _differences(_item(left, index), _item(right, index), at, is_secret=is_secret)
+    elif not _equal(first, second) and not (is_secret and _is_number_left_out(first, second)):
         yield Difference(path, cast("object", first), cast("object", second))
 
 
@@ -113,16 +120,42 @@ def _equal(first: _Json, second: _Json) -> bool:
     return _covers(first, second) or _covers(second, first)
 
 
+def _is_number_left_out(first: _Json, second: _Json) -> bool:
+    """Say whether one of two numbers is what stands in the place of any."""
+    return isinstance(first, Verbatim) and isinstance(second, Verbatim) and b"0" in (first.raw, second.raw)
+
+
 def _covers(hidden: _Json, shown: _Json) -> bool:
     """Say whether one is a text out of which secrets were left, and the other may be it with them."""
     if not isinstance(hidden, str) or shown is _MISSING or "***" not in hidden:
         return False
-    pieces = _STAND_IN.split(hidden)
-    if pieces == ["", ""]:
+    if _STAND_IN.fullmatch(hidden):
         return isinstance(shown, str | Verbatim)
-    if len(pieces) == 1 or not isinstance(shown, str):
+    if not isinstance(shown, str):
         return False
-    return re.fullmatch(".*".join(map(re.escape, pieces)), shown, re.DOTALL) is not None
+    lines, others = hidden.split("\n"), shown.split("\n")
+    return len(lines) == len(others) and all(map(_covers_line, lines, others))
+
+
+def _covers_line(hidden: str, shown: str) -> bool:
+    """Say the same of one line: each word for a secret stands for something, and for no end of a line."""
+    if hidden == shown:
+        return True
+    first, *pieces = _STAND_IN.split(hidden)
+    if not pieces:
+        return False
+    if len(others := _STAND_IN.split(shown)) == len(pieces) + 1:
+        return others == [first, *pieces]
+    *middle, last = pieces
+    at, end = len(first), len(shown) - len(last)
+    if not (shown.startswith(first) and shown.endswith(last)):
+        return False
+    for piece in middle:
+        found = shown.find(piece, at + 1, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return at < end
 
 
 def _shown(value: object) -> str:

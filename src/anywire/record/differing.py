@@ -15,6 +15,7 @@ from anywire.protocol.types.envelope import (
     TRACESTATE_KEY,
 )
 from anywire.record.comparing import differences_of
+from anywire.record.playback import PRESENCE
 from anywire.record.score import Score, Step
 from anywire.wire.message import ErrorResponse, Message, Notification, Request, Response
 
@@ -65,7 +66,9 @@ def _conversations(number: int, first: Score, second: Score) -> Iterator[Finding
     other = [second.steps[index] for index in second.requests]
     for asked, again in _aligned(one, other):
         if asked is None or again is None:
-            yield _only(number, asked, again)
+            only = asked or again
+            if only is not None and only.method not in PRESENCE:
+                yield _only(number, asked, again)
         else:
             yield from _parts(number, _call(first, asked), _call(second, again))
     for is_clients in (False, True):
@@ -93,9 +96,10 @@ def _parts(number: int, first: Sequence[Step], second: Sequence[Step]) -> Iterat
             continue
         before, after = one.message, other.message
         if type(before) is not type(after):
-            yield Finding(number, one.line, other.line, f"{name}: {_kind(before)} and {_kind(after)}")
+            what = f"the answer to {one.subject}" if one.subject and not one.method else name
+            yield Finding(number, one.line, other.line, f"{what}: {_kind(before)} and {_kind(after)}")
             continue
-        what = one.method if one.method and one.method != name else name
+        what = one.method or (f"the answer to {one.subject}" if one.subject else name)
         for difference in differences_of(_value(before), _value(after), but_for=_NAMES):
             yield Finding(number, one.line, other.line, f"{what}: {_kind(before)}{difference}")
 
@@ -104,7 +108,7 @@ def _only(number: int, first: Step | None, second: Step | None) -> Finding:
     which, step = ("first", first) if first is not None else ("second", second)
     assert step is not None
     subject = f" {step.subject}" if step.subject else ""
-    what = f"{step.method}{subject}" if step.method else "an answer"
+    what = f"{step.method}{subject}" if step.method else "an answer" + (f" to{subject}" if subject else "")
     return Finding(
         number,
         None if first is None else first.line,

@@ -44,6 +44,10 @@ directions: Final = {each.value: each for each in (Direction.TO_SERVER, Directio
 RECORDED_LIMITS: Final = DEFAULT_LIMITS.replace(batch_messages=1_000_000, members=1_000_000, depth=1_000)
 
 
+# What is later is no time that a recording was made at, and few programs could show it.
+_LATEST: Final = 100_000_000_000
+
+
 class Event:
     """What else can happen, besides a message; the values of `Entry.event`."""
 
@@ -63,7 +67,8 @@ class Event:
     REOPENED: Final = "reopened"
     #: Whoever `direction` comes from sends no more.
     ENDED: Final = "ended"
-    #: The wire has closed.  `reason` says why, where it was not in order; `by_peer`: the peer left first.
+    #: The wire has closed.  `reason` says why, where it was not in order; `by_peer`: the peer left first,
+    #: whom `direction` comes from.
     CLOSED: Final = "closed"
     #: A message is too large for the recording; `text` says how large.
     LEFT_OUT: Final = "left out"
@@ -102,9 +107,10 @@ class Entry(msgspec.Struct, kw_only=True, rename={"by_peer": "byPeer"}):
     def seconds(self) -> float:
         """The time in seconds of the epoch, 0 where it cannot be read."""
         try:
-            return datetime.fromisoformat(self.time).timestamp()
+            seconds = datetime.fromisoformat(self.time).timestamp()
         except (ValueError, OverflowError):
             return 0.0
+        return seconds if 0 <= seconds < _LATEST else 0.0
 
     def read(self) -> Message | Batch | Fault:
         """Return the message that an entry with a message holds."""

@@ -38,7 +38,7 @@ class Improviser:
     def __init__(self, scores: Iterable[Score]) -> None:
         self._asked: dict[tuple[str, str], list[tuple[Score, Step]]] = {}
         self._played: dict[int, int] = {}
-        self._playing: dict[int, Playback] = {}
+        self._playing: dict[int, tuple[Hashable, Playback]] = {}
         self._count = 0
         self._methods: set[str] = set()
         for score in scores:
@@ -59,28 +59,31 @@ class Improviser:
         plays = playback.begin(step.index, request, where, now)
         if not playback.is_over:
             self._count += 1
-            self._playing[self._count] = playback
+            self._playing[self._count] = where, playback
             if len(self._playing) > _MOST_PLAYING:
                 del self._playing[next(iter(self._playing))]
         return plays
 
-    def answer(self, message: Response | ErrorResponse, now: float) -> list[Play]:
-        """Take an answer to something that the server asked."""
+    def answer(self, message: Response | ErrorResponse, where: Hashable, now: float) -> list[Play]:
+        """Take an answer to something that the server asked there."""
         key = b"" if message.id is None else id_key(message.id)
-        for number, playback in self._playing.items():
-            if playback.asks(key):
-                return self._gone_on(number, playback.answer(message, now))
+        for number, (place, playback) in self._playing.items():
+            if place == where and playback.asks(key):
+                return self._gone_on(number, playback.answer(message, where, now))
         return []
 
-    def hear(self, message: Notification, now: float) -> list[Play]:
+    def hear(self, message: Notification, where: Hashable, now: float) -> list[Play]:
         """Take a notification."""
-        for number, playback in self._playing.items():
-            if plays := playback.hear(message, now):
+        for number, (place, playback) in self._playing.items():
+            if place == where and (plays := playback.hear(message, where, now)):
                 return self._gone_on(number, plays)
         return []
 
+    def stuck(self) -> None:
+        """Nothing waits for another request: each is played alone."""
+
     def _gone_on(self, number: int, plays: list[Play]) -> list[Play]:
-        if self._playing[number].is_over:
+        if self._playing[number][1].is_over:
             del self._playing[number]
         return plays
 

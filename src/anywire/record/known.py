@@ -2,60 +2,120 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
-from anywire.protocol.methods import METHODS
-from anywire.transport.redact import parts_of
-from anywire.wire.value import encode_value
+from anywire.record.names import PROTOCOL_WORDS, tells
+from anywire.transport.redact import HIDDEN, parts_of
 
 __all__ = ("KnownSecrets",)
 
-# So many of those that were found are remembered, the latest.
+# So many of those that were found are remembered, the latest; so many characters of each.
 _MOST_FOUND: Final = 200
-# A value that is shorter, or a mere word, would be found anywhere; one that is longer is not said again.
-_LEAST_BYTES: Final = 8
-_MOST_BYTES: Final = 512
-_WORD: Final = re.compile(rb"[a-zA-Z]+|[0-9.]+|[/_ ]+")
+_MOST_CHARACTERS: Final = 100_000
+# What is shorter is no secret, and would be found anywhere.
+_LEAST_CHARACTERS: Final = 4
+# What is shorter, or was found and is a mere word, is looked for as a whole word alone.
+_WHOLE_BELOW: Final = 8
+_WORD: Final = re.compile(r"[a-zA-Z]+|[0-9.]+|[/_ ]+")
+_PROSE: Final = re.compile(r"[a-zA-Z .,;:!?'()-]*|[0-9.]{1,5}")
+_CREDENTIAL: Final = re.compile(r"(?=[^\s]*[0-9])[^\s,;\"'<>()]{4,}+")
+_RUN: Final = re.compile(r"[A-Za-z0-9 ._-]{3,}")
+_MOST_WORDS: Final = 8
 
 
 class KnownSecrets:
     """Knows `values`, such as those of headers and of variables, and what it is told."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        self._given: set[bytes] = set()
-        self._found: dict[bytes, None] = {}
+        self._given: dict[str, tuple[bytes, ...]] = {}
+        self._found: dict[str, tuple[bytes, ...]] = {}
+        # Bytes that tell of a value, it, and whether it is looked for as a whole word; empty: not made yet.
+        self._anchored: list[tuple[bytes, str, bool]] = []
         self.give(values)
 
     def give(self, values: Iterable[str]) -> None:
         """Know these as well, for good."""
-        known = {part for value in values for part in parts_of(value)} - METHODS.keys()
-        self._given.update(spelled for part in known for spelled in _spellings(part))
+        for part in {part for value in values for part in parts_of(value)} - PROTOCOL_WORDS:
+            self._given[part] = _anchors(part)
+        self._anchored = []
 
-    def learn(self, spelled: bytes) -> bool:
-        """Remember what stood between the quotes of a secret; say whether it is new."""
-        if not _LEAST_BYTES <= len(spelled) <= _MOST_BYTES or _WORD.fullmatch(spelled):
+    def pass_by(self, values: Iterable[str]) -> None:
+        """Know these as well, like what was found: until so many others have come."""
+        for part in {part for value in values for part in parts_of(value)}:
+            self.learn(part)
+
+    def learn(self, value: str) -> bool:
+        """Remember a secret; say whether it is new."""
+        if not _LEAST_CHARACTERS <= len(value) <= _MOST_CHARACTERS or value in PROTOCOL_WORDS:
             return False
-        is_new = self._found.pop(spelled, 0) == 0
-        self._found[spelled] = None
+        if HIDDEN in value or not value.strip() or (tells(value) and _is_word(value)):
+            return False
+        known = self._found.pop(value, None)
+        if known is None:
+            self._anchored = []
+        self._found[value] = known or _anchors(value)
         if len(self._found) > _MOST_FOUND:
             del self._found[next(iter(self._found))]
+        return known is None
+
+    def learn_from_prose(self, value: str) -> bool:
+        """Remember what stood behind a telling word in a text, unless it is prose; say whether it is new."""
+        is_new = False if _PROSE.fullmatch(value) else self.learn(value)
+        if " " in value:
+            for word in value.split(maxsplit=_MOST_WORDS)[:_MOST_WORDS]:
+                if _CREDENTIAL.fullmatch(word) and not _PROSE.fullmatch(word):
+                    is_new = self.learn(word) or is_new
         return is_new
 
-    def pattern_in(self, text: bytes) -> re.Pattern[bytes] | None:
-        """Return what finds, as its group, each of them that is in a JSON text; None where none is."""
-        there = [value for value in (*self._given, *self._found) if value in text]
-        if not there:
-            return None
-        # The longest first: what a shorter one leaves of a longer one would show.  An escape is passed over
-        # as a whole, so that nothing is found that begins in the middle of one.
-        any_there = b"|".join(map(re.escape, sorted(there, key=len, reverse=True)))
-        return re.compile(rb"(%b)|\\." % any_there)
+    def has(self, value: str) -> bool:
+        """Say whether this is one of them."""
+        return value in self._given or value in self._found
+
+    def pattern_in(self, raw: bytes) -> re.Pattern[str] | None:
+        """Return what finds each of them that may be in a JSON text, or in a text of it; None: there is none.
+
+        What is escaped in JSON, and in JSON inside of that, is found in the text that it means.
+        """
+        if not self._anchored:
+            anchored = [
+                (known is self._given, value) for known in (self._given, self._found) for value in known
+            ]
+            self._anchored = [
+                (anchor, value, len(value) < _WHOLE_BELOW or (not given and _is_word(value)))
+                for given, value in anchored
+                for anchor in (self._given if given else self._found)[value]
+            ]
+        spelled_out = b"\\u00" in raw
+        there = {(value, whole) for anchor, value, whole in self._anchored if anchor in raw or spelled_out}
+        return _pattern(frozenset(there)) if there else None
 
 
-def _spellings(value: str) -> tuple[bytes, ...]:
-    """Return how a value may stand inside a JSON string."""
-    plain = encode_value(value)[1:-1]
-    return plain, json.dumps(value)[1:-1].encode(), plain.replace(b"/", b"\\/")
+@lru_cache(maxsize=100)
+def _pattern(values: frozenset[tuple[str, bool]]) -> re.Pattern[str]:
+    """The longest first: what a shorter one leaves of a longer one would show."""
+    longest_first = sorted(values, key=lambda each: len(each[0]), reverse=True)
+    return re.compile("|".join(_sought(value, whole) for value, whole in longest_first))
+
+
+def _sought(value: str, whole: bool) -> str:
+    sought = re.escape(value)
+    return rf"(?<![A-Za-z0-9]){sought}(?![A-Za-z0-9])" if whole else sought
+
+
+def _is_word(value: str) -> bool:
+    return _WORD.fullmatch(value) is not None
+
+
+def _anchors(value: str) -> tuple[bytes, ...]:
+    """Return bytes of which one is in every JSON text that has the value in it, however it is escaped."""
+    runs: list[str] = _RUN.findall(value)
+    if runs:
+        return (max(runs, key=len).encode(),)
+    plain = next((character for character in value if ord(character) > 127), value[0])
+    if ord(plain) < 128:
+        return (plain.encode() if plain >= " " else b"\\",)
+    unit = plain.encode("utf-16-be", "surrogatepass")[:2].hex().encode()
+    return plain.encode("utf-8", "surrogatepass"), unit, unit.upper()

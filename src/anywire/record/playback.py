@@ -37,10 +37,10 @@ from anywire.wire.message import (
     id_key,
 )
 
-__all__ = ("Play", "Playback", "named", "presence")
+__all__ = ("PRESENCE", "Play", "Playback", "named", "presence")
 
 #: Ask whether somebody is there, and of which era; who asks that, and how often, is of no consequence.
-_PRESENCE: Final = frozenset({"ping", "server/discover"})
+PRESENCE: Final = frozenset({"ping", "server/discover"})
 
 # What the client may ask in another order than in the recording is looked for among so many.
 _WINDOW: Final = 100
@@ -117,7 +117,7 @@ class Playback:
             answer = presence(request, self._answers_to(request.method))
             return self._refusal(request) if answer is None else [Play(answer, where, request.id, now)]
         for passed in self._next():
-            if passed < index and self._score.steps[passed].method in _PRESENCE:
+            if passed < index and self._score.steps[passed].method in PRESENCE:
                 self._arrived[passed] = now
         return self.begin(index, request, where, now)
 
@@ -127,20 +127,42 @@ class Playback:
         self._armed += self._score.tied.get(index, ())
         return self._arrive(index, now)
 
-    def answer(self, message: Response | ErrorResponse, now: float) -> list[Play]:
-        """Take an answer to something that the server asked."""
+    def answer(self, message: Response | ErrorResponse, where: Hashable, now: float) -> list[Play]:
+        """Take an answer to something that the server asked; it may come from anywhere."""
         asked = None if message.id is None else self._asked.pop(id_key(message.id), None)
         index = None if asked is None else self._score.answer_of.get(asked)
         return [] if index is None else self._arrive(index, now)
 
-    def hear(self, message: Notification, now: float) -> list[Play]:
-        """Take a notification."""
+    def hear(self, message: Notification, where: Hashable, now: float) -> list[Play]:
+        """Take a notification; it may come from anywhere."""
         for index in self._score.awaited[self._awaited :]:
             if self._score.steps[index].method == message.method and index not in self._arrived:
                 return self._arrive(index, now)
             if index not in self._arrived and self._score.steps[index].owner == index:
                 break
         return []
+
+    def stuck(self) -> Step | None:
+        """Return the next reply that waits for what the server asks only after other requests, None: none.
+
+        In the recording they had overlapped.  If the client now waits for the reply, it waits for ever.
+        """
+        asked = self._score.free[self._free] if self._free < len(self._score.free) else math.inf
+        for index in self._armed:
+            missing = [
+                each for each in self._answers_before(self._score.steps[index]) if each not in self._arrived
+            ]
+            if missing and all(self._score.steps[each].answers >= asked for each in missing):
+                return self._score.steps[index]
+        return None
+
+    def release(self, step: Step, now: float) -> list[Play]:
+        """Give such a reply, and what belongs to its request before it."""
+        due = [
+            index for index in self._score.tied[step.owner] if index in self._armed and index <= step.index
+        ]
+        self._armed = [index for index in self._armed if index not in due]
+        return [self._play(self._score.steps[index], now) for index in due]
 
     # What is due.
 
@@ -200,7 +222,7 @@ class Playback:
                     message = with_id(message, b'"%d-%d"' % (self._again, step.index))
                 self._asked[id_key(message.id)] = step.index
             case Response() | ErrorResponse():
-                if made is not None:
+                if made is not None and step.answers == step.owner:
                     message = with_id(message, made.request.id)
                     if isinstance(message, Response) and subscription_tag(message.result) is not None:
                         message = with_subscription_tag(message, made.request.id)
@@ -228,7 +250,7 @@ class Playback:
             self._requests += 1
         here = requests[self._requests : self._requests + _WINDOW]
         left = [index for index in here if index not in self._arrived]
-        needed = (index for index in left if self._score.steps[index].method not in _PRESENCE)
+        needed = (index for index in left if self._score.steps[index].method not in PRESENCE)
         until = self._score.answer_of.get(next(needed, NOBODY), math.inf)
         return (index for index in left if index < until)
 
@@ -241,7 +263,7 @@ class Playback:
         return None
 
     def _answers_to(self, method: str) -> list[Message]:
-        if method not in _PRESENCE:
+        if method not in PRESENCE:
             return []
         score = self._score
         asked = (index for index in score.requests if score.steps[index].method == method)
@@ -249,7 +271,7 @@ class Playback:
 
     def _refusal(self, request: Request) -> ErrorResponse:
         left = list(self._next())
-        index = next((each for each in left if self._score.steps[each].method not in _PRESENCE), None)
+        index = next((each for each in left if self._score.steps[each].method not in PRESENCE), None)
         if index is None:
             sentence = f"the recording has no request any more, and this is {named(request)}"
             return error_reply(request.id, JsonRpcErrorCode.InvalidRequest, sentence)
@@ -280,7 +302,7 @@ def presence(request: Request, answers: Sequence[Message]) -> Message | None:
 
     `answers` are the recorded answers to that.  None: something else is asked.
     """
-    if request.method not in _PRESENCE:
+    if request.method not in PRESENCE:
         return None
     for message in answers:
         if isinstance(message, Response | ErrorResponse):

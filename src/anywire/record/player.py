@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from anywire.errors import AnywireError
 from anywire.record.improvising import Improviser
 from anywire.record.playback import Play, Playback
-from anywire.record.score import Score
+from anywire.record.score import Score, Step
 from anywire.transport.contract import Transport
 from anywire.transport.http_call import HttpCallTransport
 from anywire.wire.limits import DEFAULT_LIMITS, Limits
 from anywire.wire.message import Batch, ErrorResponse, Fault, Message, Notification, Request
 
 __all__ = ("Player",)
+
+# A client that says nothing for so long waits for a reply.
+_STUCK_SECONDS: Final = 1.0
 
 _Playing: TypeAlias = Playback | Improviser
 
@@ -91,7 +94,11 @@ class Player:
     def refuse(self, reply: ErrorResponse) -> None:
         """Tell of a request that is not the recorded one."""
         self.refused += 1
-        self._report(reply.detail().message)
+        self.tell(reply.detail().message)
+
+    def tell(self, sentence: str) -> None:
+        """Tell something of the playing, in which the client and the recording may write what they like."""
+        self._report(sentence)
 
 
 class _Line:
@@ -103,6 +110,7 @@ class _Line:
         self._playing: _Playing | None = None
         self._due: set[asyncio.TimerHandle] = set()
         self._bound: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
         self._last = 0.0
         self._ending = False
         self._over = asyncio.Event()
@@ -125,8 +133,9 @@ class _Line:
         for handle in self._due:
             handle.cancel()
         self._due.clear()
-        if self._bound is not None:
-            self._bound.cancel()
+        for handle in (self._bound, self._stuck):
+            if handle is not None:
+                handle.cancel()
         self._over.set()
         await self._transport.close()
 
@@ -136,6 +145,26 @@ class _Line:
         now = asyncio.get_running_loop().time()
         items = message.items if isinstance(message, Batch) else (message,)
         self._play([play for item in items for play in self._take(item, now)])
+        self._look_for_what_is_stuck()
+
+    def _look_for_what_is_stuck(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+        playing = self._playing
+        if isinstance(playing, Playback) and (step := playing.stuck()) is not None:
+            loop = asyncio.get_running_loop()
+            self._stuck = loop.call_later(_STUCK_SECONDS, self._release, playing, step)
+
+    def _release(self, playing: Playback, step: Step) -> None:
+        """Go on where the client asks one after the other what overlapped in the recording."""
+        self._stuck = None
+        self._player.tell(
+            f"the reply in line {step.line} of the recording came after the server had asked something; it "
+            "comes now, because the client does not make the requests before that"
+        )
+        self._play(playing.release(step, asyncio.get_running_loop().time()))
+        self._look_for_what_is_stuck()
 
     def _take(self, item: Message | Fault, now: float) -> list[Play]:
         """Take one thing; return what is due because of it."""
@@ -146,9 +175,9 @@ class _Line:
             case Request():
                 return self._ask(item, now)
             case Notification():
-                return [] if self._playing is None else self._playing.hear(item, now)
+                return [] if self._playing is None else self._playing.hear(item, self, now)
             case _:
-                return [] if self._playing is None else self._playing.answer(item, now)
+                return [] if self._playing is None else self._playing.answer(item, self, now)
 
     def _ask(self, request: Request, now: float) -> list[Play]:
         if self._playing is None:

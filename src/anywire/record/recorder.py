@@ -9,8 +9,10 @@ import contextlib
 import fcntl
 import os
 import secrets
+import select
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +21,7 @@ import msgspec
 from anywire._version import __version__
 from anywire.errors import AnywireError, ConfigError
 from anywire.protocol.methods import Direction
+from anywire.record.backlog import Backlog
 from anywire.record.entry import FORMAT, Event, bare, write_event, write_message
 from anywire.record.secrets import Secrets
 from anywire.transport.redact import show_word
@@ -29,6 +32,8 @@ __all__ = ("DEFAULT_RECORD_BYTES", "Recorder", "SessionRecorder", "previous")
 
 #: How large a file becomes, unless something else is asked for: a day of talk, and no burden for a disk.
 DEFAULT_RECORD_BYTES: Final = 100 * 1024 * 1024
+#: How long a recording waits for its reader, or its disk.
+DEFAULT_PATIENCE_SECONDS: Final = 5.0
 # The first line of a recording is shorter.
 _FIRST_LINE: Final = 1_000
 # Descriptors below are those of stdio, closed or not.
@@ -47,7 +52,10 @@ class Recorder:
     see `previous`; where another process records at `path`, this one does so beside it, under its own number.
     `tell` gets a sentence when that is so, and when the recording has to end early.  `hidden` are values
     that are left out wherever they stand, along with what `Secrets` finds; `with_secrets` keeps all of it.
-    `clock` gives the seconds of the epoch.  Raises `ConfigError` for a path that cannot be written.
+    `clock` gives the seconds of the epoch.  `patience` is how many seconds a pipe may be full, and how long
+    `close` waits for what is not written yet.  Raises `ConfigError` for a path that cannot be written.
+
+    Large messages are written in a thread, in their order.
     """
 
     def __init__(
@@ -59,12 +67,17 @@ class Recorder:
         hidden: Iterable[str] = (),
         with_secrets: bool = False,
         clock: Callable[[], float] | None = None,
+        patience: float = DEFAULT_PATIENCE_SECONDS,
     ) -> None:
-        self._path = Path(os.path.realpath(path))
+        real = Path(os.path.realpath(path))
+        # What leads to a pipe of this process has a name that is none.
+        self._path = real if real.exists() or not Path(path).exists() else Path(path)
         self._shown = show_word(path)
         self._limit = limit
         self._tell = tell
         self._clock = clock or _steady_clock()
+        self._patience = patience
+        self._backlog = Backlog()
         self._sessions = 0
         self._size = 0
         #: What leaves secrets out; None: they are kept.
@@ -87,15 +100,12 @@ class Recorder:
         if self._fd is None:
             return
         try:
-            raw = bare(message)
-            if self.secrets is not None:
-                raw = self.secrets.hide(raw)
-            line = write_message(self._clock(), head, direction, raw)
-            if len(line) > self._limit:
-                text = f"a message of {len(raw)} bytes, more than the recording may have"
-                left_out = {"event": Event.LEFT_OUT, "direction": direction.value, "text": text}
-                line = write_event(self._clock(), head, left_out)
-            self._write(line)
+            raw, at = bare(message), self._clock()
+            if self._backlog.is_full:
+                members = _left_out(direction, len(raw), "while too many were not written yet")
+                self._backlog.do(lambda: self._write_event(at, head, members))
+            else:
+                self._backlog.do(lambda: self._write_message(at, head, direction, raw), len(raw))
         except Exception as error:  # noqa: BLE001 the conversation goes on, whatever becomes of its recording
             self._end(error)
 
@@ -104,22 +114,68 @@ class Recorder:
         if self._fd is None:
             return
         try:
-            self._write(write_event(self._clock(), head, {**members, **self._hidden(members)}))
+            at, size = self._clock(), sum(len(each) for each in members.values() if isinstance(each, str))
+            self._backlog.do(lambda: self._write_event(at, head, members), size)
         except Exception as error:  # noqa: BLE001 the conversation goes on, whatever becomes of its recording
             self._end(error)
 
+    def know(self, values: Iterable[str], *, passing: bool = False) -> None:
+        """Leave these out as well from now on; `passing`: until many others have come."""
+        secrets, known = self.secrets, tuple(values)
+        if secrets is not None:
+            self._backlog.do(lambda: secrets.pass_by(known) if passing else secrets.know(known))
+
     def close(self) -> None:
-        """End the recording."""
+        """End the recording, when what is not written yet is, or has been waited for."""
+        if not self._backlog.close(self._patience) and self._fd is not None:
+            # The thread has the file still: it is closed with the process.
+            self._fd = None
+            self._tell(f"the recording in {self._shown} ends here: it could not be written in time")
+        self._close_file()
+
+    def _close_file(self) -> None:
         fd, self._fd = self._fd, None
         if fd is not None:
             with contextlib.suppress(OSError):
                 os.close(fd)
 
-    def _hidden(self, members: Mapping[str, object]) -> dict[str, object]:
+    # Lines.
+
+    def _write_message(self, at: float, head: bytes, direction: Direction, raw: bytes) -> None:
+        try:
+            if self.secrets is not None:
+                raw = self.secrets.hide(raw)
+            line = write_message(at, head, direction, raw)
+            if len(line) > self._limit:
+                members = _left_out(direction, len(raw), "more than the recording may have")
+                self._write(write_event(at, head, members))
+            else:
+                self._write(line)
+        except Exception as error:  # noqa: BLE001 the conversation goes on, whatever becomes of its recording
+            self._end(error)
+
+    def _write_event(self, at: float, head: bytes, members: Mapping[str, object]) -> None:
+        try:
+            self._write(write_event(at, head, {**members, **self._hidden(head, members)}))
+        except Exception as error:  # noqa: BLE001 the conversation goes on, whatever becomes of its recording
+            self._end(error)
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text as it may stand in the recording."""
+        return text if self.secrets is None else self.secrets.hide_text(text)
+
+    def _hidden(self, head: bytes, members: Mapping[str, object]) -> dict[str, object]:
         if self.secrets is None:
             return {}
-        texts = {name: members[name] for name in ("text", "reason") if name in members}
-        return {name: self.secrets.hide_text(str(text)) for name, text in texts.items()}
+        hidden: dict[str, object] = {}
+        for name in ("text", "reason"):
+            if name in members:
+                text = str(members[name])
+                if name == "text" and members.get("event") == Event.NOISE:
+                    hidden[name] = self.secrets.hide_line(text, head)
+                else:
+                    hidden[name] = self.secrets.hide_text(text)
+        return hidden
 
     # The file.
 
@@ -169,7 +225,7 @@ class Recorder:
         self._put(line)
 
     def _end(self, error: Exception) -> None:
-        self.close()
+        self._close_file()
         why = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
         self._tell(f"the recording in {self._shown} ends here: {why}")
 
@@ -177,14 +233,27 @@ class Recorder:
         assert self._fd is not None
         if not os.path.samestat(os.fstat(self._fd), self._path.stat()):
             raise OSError(0, "the file was replaced by another")
-        self.close()
+        self._close_file()
         self._open(continues=True)
 
     def _put(self, data: bytes) -> None:
-        assert self._fd is not None
         self._size += len(data)
-        while data:
-            data = data[os.write(self._fd, data) :]
+        while data and self._fd is not None:
+            try:
+                data = data[os.write(self._fd, data) :]
+            except BlockingIOError:
+                if not self._backlog.is_here:
+                    self._backlog.do(partial(self._put_rest, data), len(data), later=True)
+                    return
+                # A pipe: who reads it may be slow.
+                if not select.select((), (self._fd,), (), self._patience)[1]:
+                    raise
+
+    def _put_rest(self, data: bytes) -> None:
+        try:
+            self._put(data)
+        except Exception as error:  # noqa: BLE001 the conversation goes on, whatever becomes of its recording
+            self._end(error)
 
 
 class SessionRecorder:
@@ -197,7 +266,8 @@ class SessionRecorder:
         self._call = call
         self._calls = 0
         of_call = b',"call":%d' % call if call else b""
-        self._head = b'"session":%d%b,"server":%b' % (number, of_call, encode_value(server))
+        shown = recorder.without_secrets(server)
+        self._head = b'"session":%d%b,"server":%b' % (number, of_call, encode_value(shown))
 
     def call(self) -> SessionRecorder:
         """Return what records one more request that stands for itself, as a part of this conversation."""
@@ -207,6 +277,10 @@ class SessionRecorder:
     def message(self, direction: Direction, message: Message | Batch) -> None:
         """A message went over the wire."""
         self._recorder.message(self._head, direction, message)
+
+    def know(self, secret: str) -> None:
+        """Leave this out as well from now on, until many others have come."""
+        self._recorder.know((secret,), passing=True)
 
     def fault(self, direction: Direction, fault: Fault) -> None:
         """Something came in that is no message."""
@@ -234,6 +308,11 @@ class SessionRecorder:
 
     def _event(self, event: str, **members: object) -> None:
         self._recorder.event(self._head, {"event": event, **members})
+
+
+def _left_out(direction: Direction, count: int, why: str) -> dict[str, object]:
+    text = f"a message of {count} bytes, {why}"
+    return {"event": Event.LEFT_OUT, "direction": direction.value, "text": text}
 
 
 def _out_of_the_way(fd: int) -> int:

@@ -44,8 +44,9 @@ class Step(msgspec.Struct, eq=False):
     """A message of a conversation; `index` counts them, `line` is where it stands in the recording.
 
     `owner` is the index of the client's request that it belongs to.  `tied`: it waits for that alone.
-    `awaited`: it is the client's, and what comes later waits for it.  `answers` is the index of the request
-    of the server that it answers.  `group`: the batch that it is a part of, 0 for none.
+    `awaited`: it is the client's, and what comes later waits for it.  `subject` is the name or the URI
+    of what a request is about; of an answer of the client's, the method of what it answers.  `answers` is the
+    index of the request of the server that it answers.  `group`: the batch that it is a part of, 0 for none.
     """
 
     index: int
@@ -161,15 +162,25 @@ class _Composer:
             step = Step(index, entry.line, entry.seconds, encode(message), is_clients, NOBODY, group=group)
             step.owner = self._last.get(entry.call, NOBODY)
             step.method = getattr(message, "method", "")
-            self._clients(step, message, entry) if is_clients else self._servers(step, message, entry)
-            self.steps.append(step)
-            index += 1
+            is_part = (
+                self._clients(step, message, entry) if is_clients else self._servers(step, message, entry)
+            )
+            if is_part:
+                self.steps.append(step)
+                index += 1
         return index
 
     def _messages(self, entry: Entry) -> Iterator[tuple[Message, int]]:
         if entry.event == Event.FAILED and not isinstance(entry.id, UnsetType):
             reason = f"in the recording it was sent in vain: {entry.reason}"
             yield error_reply(bytes(entry.id), JsonRpcErrorCode.InternalError, reason), 0
+            return
+        if entry.event == Event.CLOSED and entry.by_peer and entry.direction == Direction.TO_CLIENT.value:
+            # The server left: whoever waits hears that, and does not wait for ever.
+            why = f": {entry.reason}" if entry.reason else ""
+            reason = f"in the recording the server left before it answered{why}"
+            for id in [id for call, id in self._asked if call == entry.call]:
+                yield error_reply(id, JsonRpcErrorCode.InternalError, reason), 0
             return
         if not entry.raw or entry.direction not in directions:
             return
@@ -180,7 +191,7 @@ class _Composer:
         elif not isinstance(read, Fault):
             yield read, 0
 
-    def _clients(self, step: Step, message: Message, entry: Entry) -> None:
+    def _clients(self, step: Step, message: Message, entry: Entry) -> bool:
         match message:
             case Request():
                 step.owner, step.awaited, step.subject = step.index, True, subject_of(message.params)
@@ -193,17 +204,22 @@ class _Composer:
                 question = self._questions.pop((entry.call, id_key(id)), None)
                 if question is not None:
                     step.owner, step.awaited, step.answers = question.owner, True, question.index
+                    step.subject = question.method
             case _:
                 step.awaited = step.method in _AWAITED
+        return True
 
-    def _servers(self, step: Step, message: Message, entry: Entry) -> None:
+    def _servers(self, step: Step, message: Message, entry: Entry) -> bool:
+        """Say what a message of the server's belongs to; False: it answers nothing, and is not played."""
         owner = None
         match message:
             case Request():
                 self._questions[entry.call, id_key(message.id)] = step
             case Response(id=bytes(id)) | ErrorResponse(id=bytes(id)):
                 owner = self._asked.pop((entry.call, id_key(id)), None)
-                step.answers = NOBODY if owner is None else owner
+                if owner is None:
+                    return False
+                step.answers = owner
             case Notification(method="notifications/progress"):
                 token = get_member(message.params or b"", "progressToken")
                 owner = None if token is None else self._tokens.get((entry.call, id_key(token)))
@@ -215,3 +231,4 @@ class _Composer:
                 pass
         if owner is not None:
             step.owner, step.tied = owner, True
+        return True

@@ -46,7 +46,8 @@ class Told(msgspec.Struct, eq=False):
     """Something that happened in a session: a message, or (None) an event.
 
     `about` is the request that it is, answers, or tells of.  `asks`: it is a result that asks for another
-    round.  `left` are the requests that nobody can answer any more, because the conversation has ended.
+    round.  `left` are the requests that nobody can answer any more, because the conversation has ended, or
+    their id was taken for another.
     """
 
     entry: Entry
@@ -153,7 +154,9 @@ class Teller:
         if before is not None:
             exchange.first, exchange.round = before.first or before, before.round + 1
         place, key = _place(told), (direction, id_key(request.id))
-        self._settle(place, key)
+        replaced = self._settle(place, key)
+        if replaced is not None and not replaced.cancelled:
+            told.left = (replaced,)  # a reply under its id is one to this request from now on
         here = self._open.setdefault(place, _Open())
         here.asked[key] = exchange
         self._count += 1

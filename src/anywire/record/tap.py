@@ -27,6 +27,8 @@ class Tap(Layer):
         self._sends = sends
         self._hears = other(sends)
         self._closing = False
+        self._has_sessions = hasattr(inner, "session_id")
+        self._session_id: str | None = None
 
     async def start(self) -> None:
         """Open the wire."""
@@ -59,9 +61,23 @@ class Tap(Layer):
 
     def _sent(self, message: Message | Batch) -> None:
         if not self._inner.closed:
+            self._know_session()
             self._record.message(self._sends, message)
 
+    def _know_session(self) -> None:
+        """Let the id of the session be left out: who has it can take part."""
+        if self._has_sessions:
+            id = self._inner_session()
+            if id is not None and id != self._session_id:
+                self._record.know(id)
+            self._session_id = id
+
+    def _inner_session(self) -> str | None:
+        id = getattr(self._inner, "session_id", None)
+        return id if isinstance(id, str) else None
+
     def _tell(self, message: Message | Batch) -> None:
+        self._know_session()
         self._record.message(self._hears, message)
         super()._tell(message)
 
@@ -87,7 +103,9 @@ class Tap(Layer):
         super()._tell_end()
 
     def _tell_close(self, error: AnywireError | None) -> None:
-        self._record.happened(Event.CLOSED, error or "", by_peer=not self._closing)
+        by_peer = not self._closing
+        direction = self._hears if by_peer else None
+        self._record.happened(Event.CLOSED, error or "", direction=direction, by_peer=by_peer)
         super()._tell_close(error)
 
     async def close(self) -> None:

@@ -8,7 +8,7 @@ the first may have expired.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -51,6 +51,8 @@ class Forwarding:
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset(name.lower() for name in names)
         self._count = 0
+        #: Gets the values of each request, before it is answered: they are secrets.
+        self.on_taken: Callable[[Iterable[str]], None] | None = None
 
     def taking(self, app: Application) -> Application:
         """Return an ASGI application that takes them from each request before `app` answers it."""
@@ -61,6 +63,8 @@ class Forwarding:
                 return
             self._count += 1
             taken = _Taken(self._count, forwarded_values(scope["headers"], self._names))
+            if self.on_taken is not None:
+                self.on_taken([value for value in taken.values.values() if value is not None])
             before = _taken.set(taken)
             try:
                 await app(scope, receive, send)

@@ -111,6 +111,11 @@ class HttpClientTransport:
         """True from the moment `close()` was called, or the stream of an old server was lost."""
         return self._closing is not None or (self._old is not None and self._old.closed)
 
+    @property
+    def session_id(self) -> str | None:
+        """What names the session in each request, None: there is none.  It is a secret."""
+        return self._handshake.session.id
+
     async def start(self) -> None:
         """Be ready to send; the first message shows whether anybody is there."""
         self._calls.start()

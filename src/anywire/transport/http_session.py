@@ -78,6 +78,11 @@ class HttpServerTransport(msgspec.Struct, eq=False):
         return f"<HttpServerTransport {state}, {len(self._by_request)} requests, {len(self._posts)} streams>"
 
     @property
+    def session_id(self) -> str:
+        """The same, under the name that it has at both ends.  It is a secret."""
+        return self.id
+
+    @property
     def is_read(self) -> bool:
         """Whether the client is connected to one of its streams: then the session does not idle."""
         general = self._general
