@@ -21,6 +21,7 @@ from anywire.doctor.stdio.examine import examine
 from anywire.transport.process import Command
 from anywire.wire.framing import Framing
 from tests.cli.commands import ROOT, SERVERS, server
+from tests.doctor.test_fifteen import EXPECTED
 from tests.interop.processes import watch
 
 #: Servers that do everything right.
@@ -38,7 +39,7 @@ AS_WELL = {
 #: What is looked at only where there is the stateless era.
 STATELESS = {each.id for each in ERA_CHECKS} - {"stateless-only"}
 
-AT_ONCE = 4
+AT_ONCE = 6
 """So many servers are examined at once."""
 
 PATIENCE = Patience(silent_seconds=0.8, idle_seconds=0.5, overdue_seconds=0.5, leave_seconds=1.0)
@@ -93,7 +94,7 @@ def test_each_check_has_a_faulty_server() -> None:
     """No check is without proof that it finds something."""
     shown = {name.replace("_", "-") for name in FAULTS}
     assert shown <= set(STDIO_CHECKS)
-    assert set(STDIO_CHECKS) - OVER_HTTP <= shown | ELSEWHERE
+    assert set(STDIO_CHECKS) - OVER_HTTP <= shown | ELSEWHERE | set(EXPECTED.values())
 
 
 @pytest.mark.parametrize("name", HEALTHY)

@@ -24,7 +24,7 @@ from tests.cli.servers.http.healthy import HealthyHttp
 from tests.cli.servers.http.stateless import Stateless
 
 #: Checks that no server of the folder fails: their test is elsewhere on this page.
-ELSEWHERE = {"not-resolved", "not-connected", "tls", "slow-start", "very-slow-start"}
+ELSEWHERE = {"tool-member", "not-resolved", "not-connected", "tls", "slow-start", "very-slow-start"}
 HEALTHY = (
     HealthyHttp,
     Stateless,

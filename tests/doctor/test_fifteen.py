@@ -18,6 +18,7 @@ from anywire.doctor.patience import Patience
 from anywire.doctor.report import Report
 from anywire.doctor.target import examine_target
 from anywire.transport.command import Command
+from anywire.wire.framing import Framing
 from tests.cli.commands import ROOT
 from tests.doctor.broken import web
 
@@ -36,6 +37,32 @@ LINES = {
     "only_its_own": "newest-refused",
     "short_lines": "long-message",
     "stays": "ignores-eof",
+}
+#: On stdio, in what is said: the fault, and what is to be found.
+TALK = {
+    "in_arrays": "bad-message",
+    "no_line_feed": "no-line-feed",
+    "code_page": "not-utf-8",
+    "twice": "answers-twice",
+    "old_version": "bad-message",
+    "no_ids": "bad-message",
+    "ids_of_its_own": "ids-changed",
+    "bare_capability": "initialize-result",
+    "no_error": "bad-message",
+    "pong": "bad-message",
+    "text_error": "bad-message",
+    "text_code": "bad-message",
+    "text_hint": "tool-member",
+    "same_page": "tools-list",
+    "no_list": "tools-list",
+    "dies_of_notifications": "exits-later",
+    "dies_of_a_list": "exits-later",
+    "dies_of_a_handshake": "exits-later",
+    "one_message": "exits-later",
+    "hangs_up": "closes-stdout",
+    "one_read": "reads-pieces",
+    "echo_first": "echo",
+    "answers_nobody": "answers-notifications",
 }
 #: Over HTTP: the fault, and what is to be found.
 WEB: dict[type[web.Plain], str] = {
@@ -66,6 +93,7 @@ ELSEWHERE = {
     "certificate": "tls",
     "slow": "very-slow-start",
     "usage": "exits-early",
+    "headers": "framing-given",
 }
 
 PATIENCE = Patience(
@@ -73,18 +101,20 @@ PATIENCE = Patience(
     silent_seconds=0.8,
     idle_seconds=0.5,
     overdue_seconds=0.5,
+    answer_seconds=3.0,
     leave_seconds=1.0,
     head_seconds=1.0,
     stream_seconds=0.2,
 )
 SLOW = msgspec.structs.replace(PATIENCE, slow_seconds=0.0, very_slow_seconds=0.0)
-AT_ONCE = 4
+AT_ONCE = 12
 """So many servers are examined at once."""
 
 
 def lines(fault: str) -> Command:
     """A server on stdio with this fault."""
-    words = (sys.executable, "-S", "-m", "tests.doctor.broken.lines", fault)
+    module = f"tests.doctor.broken.{'talk' if fault in TALK or fault == 'slow_talk' else 'lines'}"
+    words = (sys.executable, "-S", "-m", module, fault)
     return Command(words, cwd=str(ROOT))
 
 
@@ -107,6 +137,9 @@ async def examined_elsewhere(what: str) -> Report:
     match what:
         case "echo":
             return await examine_target(Command(("cat",)), patience=PATIENCE)
+        case "headers":
+            plain = lines("plain_server")
+            return await examine_target(plain, framing=Framing.HEADERS, patience=PATIENCE)
         case "slow":
             return await examine_target(lines("plain_server"), patience=SLOW)
         case "usage":
@@ -131,7 +164,7 @@ async def examined_elsewhere(what: str) -> Report:
                 return await examine_target(f"http://127.0.0.1:{port}/mcp", patience=PATIENCE)
 
 
-EXPECTED = {**LINES, **{fault.__name__: check for fault, check in WEB.items()}, **ELSEWHERE}
+EXPECTED = {**LINES, **TALK, **{fault.__name__: check for fault, check in WEB.items()}, **ELSEWHERE}
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +174,7 @@ def reports() -> dict[str, Report]:
 
     async def one(name: str) -> Report:
         async with few:
-            if name in LINES:
+            if name in LINES or name in TALK:
                 return await examine_target(lines(name), patience=PATIENCE)
             by_name = {fault.__name__: fault for fault in WEB}
             return await (examined_web(by_name[name]) if name in by_name else examined_elsewhere(name))
@@ -185,6 +218,14 @@ def test_the_heaviest_finding_is_the_fault_and_no_other_is_wrong(
 def test_a_diagnosis_says_what_it_rests_on(name: str, expected: str, reports: dict[str, Report]) -> None:
     """What was sent, what came, and what would help."""
     assert expected in reports[name].findings[0].found
+
+
+async def test_a_server_that_takes_its_time_for_each_answer_is_healthy() -> None:
+    """It is slow, and answers one request after the other: that is worth a note."""
+    report = await examine_target(lines("slow_talk"), patience=PATIENCE)
+
+    assert [finding.check.id for finding in report.findings] == ["serialised"]
+    assert report.healthy
 
 
 async def test_the_same_servers_without_their_faults_are_healthy() -> None:

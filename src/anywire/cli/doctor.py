@@ -76,6 +76,7 @@ def add_parser(commands: Commands) -> Parser:
 def run(options: argparse.Namespace) -> int:
     """Examine the command or the URL and print the report; return the exit code."""
     from anywire.cli.output import Output
+    from anywire.cli.secrets import secrets_of
     from anywire.cli.status import Status
     from anywire.transport.run_process import run_process
     from anywire.wire.limits import DEFAULT_LIMITS
@@ -83,14 +84,15 @@ def run(options: argparse.Namespace) -> int:
     _check_ids(options.ignore)
     patient = _url_patient(options) if options.command is None else _child_patient(options)
     reports: list[Report] = []
+    secrets = secrets_of(options)
 
     async def work() -> None:
-        with Status() as status:
+        with Status(secrets=secrets) as status:
             looking = patient.examine(lambda step: status.passing(f"looking at: {step}"))
             reports.append(await looking)
 
     run_process(work, DEFAULT_LIMITS)
-    report = reports[0].without(options.ignore)
+    report = reports[0].hiding(secrets).without(options.ignore)
     output = Output()
     if options.json:
         output.document(_document(report, patient))
@@ -115,10 +117,12 @@ def _child_patient(options: argparse.Namespace) -> _Patient:
     from anywire.doctor.target import examine_target
     from anywire.transport.redact import show_words
 
+    if options.header or options.header_file is not None:
+        raise ConfigError("--header and --header-file are for a URL: a command gets no requests over HTTP")
     command = child_command(options)
 
     def begin(on_step: Callable[[str], None]) -> Coroutine[Any, Any, Report]:
-        patience = _patience(options.timeout)
+        patience = _patience(options)
         return examine_target(command, framing=options.framing, patience=patience, on_step=on_step)
 
     return _Patient(str(command), "", {"command": show_words(command.argv)}, begin)
@@ -138,12 +142,15 @@ def _url_patient(options: argparse.Namespace) -> _Patient:
             f"{show_word(url)!r} is no URL; a command stands behind '--': anywire doctor -- COMMAND …"
         )
     if not url.lower().startswith(("http://", "https://")):
-        raise ConfigError("doctor examines http:// and https:// URLs, and commands behind '--'")
+        raise ConfigError(
+            "doctor examines http:// and https:// URLs, and commands behind '--'; "
+            "anywire ping and list take sse+http:// as well"
+        )
     refuse_child_options(options)
     headers, name = headers_of(options), without_secrets(url)
 
     def begin(on_step: Callable[[str], None]) -> Coroutine[Any, Any, Report]:
-        return examine_target(url, headers=headers, patience=_patience(options.timeout), on_step=on_step)
+        return examine_target(url, headers=headers, patience=_patience(options), on_step=on_step)
 
     return _Patient(name, "Streamable HTTP", {"url": name}, begin)
 
@@ -153,15 +160,18 @@ def _check_ids(ids: list[str]) -> None:
 
     for id in ids:
         if id not in EVERY_CHECK:
-            known = ", ".join(EVERY_CHECK)
-            raise ConfigError(f"there is no check {id!r}{nearest(id, EVERY_CHECK)}; checks are: {known}")
+            raise ConfigError(
+                f"there is no check {id!r}{nearest(id, EVERY_CHECK)}; a report names those that there are"
+            )
 
 
-def _patience(timeout: float | None) -> Patience:
+def _patience(options: argparse.Namespace) -> Patience:
     import msgspec
 
     from anywire.doctor.patience import Patience
 
+    of_server: dict[str, float] = getattr(options, "limits_of_server", {})
+    timeout: float | None = options.timeout or of_server.get("connect_seconds")
     return Patience() if timeout is None else msgspec.structs.replace(Patience(), start_seconds=timeout)
 
 
@@ -266,4 +276,5 @@ def _verdict(report: Report) -> str:
     checks = f"{len(report.passed)} checks passed"
     if report.not_made:
         checks += f", {len(report.not_made)} not made"
-    return f"{', '.join(told) or 'nothing is wrong'}; {checks}"
+    nothing = "nothing is wrong" if report.reached else "what keeps it from talking is left out"
+    return f"{', '.join(told) or nothing}; {checks}"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import shutil
 import sys
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from anywire.cli.failure import write_stderr
 from anywire.cli.output import visible
+from anywire.transport.redact import without_values
 from anywire.wire.value import encode_value
 
 __all__ = ("Status",)
@@ -20,10 +21,11 @@ __all__ = ("Status",)
 class Status:
     """Tells what goes on.  On a terminal the newest report of progress takes the place of the last.
 
-    Use it as `with`: it also takes what anywire itself logs meanwhile.
+    Use it as `with`: it also takes what anywire itself logs meanwhile.  None of the `secrets` is told.
     """
 
-    def __init__(self, *, verbose: bool = False) -> None:
+    def __init__(self, *, verbose: bool = False, secrets: Collection[str] = ()) -> None:
+        self._secrets = secrets
         self._terminal = sys.stderr is not None and sys.stderr.isatty()  # stderr may be closed
         self._verbose = verbose
         self._passing = False  # a line is shown that the next one takes the place of
@@ -50,13 +52,14 @@ class Status:
     def say(self, sentence: str) -> None:
         """Say something that stays."""
         self.clear()
-        write_stderr(f"anywire: {visible(sentence)}\n".encode("utf-8", "backslashreplace"))
+        self._write(f"anywire: {visible(sentence)}\n".encode("utf-8", "backslashreplace"))
 
     def passing(self, text: str) -> None:
         """Show something that the next report takes the place of; nothing where there is no terminal."""
         if self._terminal and not self._held:
             columns = shutil.get_terminal_size().columns
-            line = visible(text.replace("\n", " "))[: max(columns - 1, 10)]
+            told = without_values(text.encode("utf-8", "backslashreplace"), self._secrets).decode()
+            line = visible(told.replace("\n", " "))[: max(columns - 1, 10)]
             self._passing = True
             write_stderr(b"\r\x1b[K" + line.encode("utf-8", "backslashreplace"))
 
@@ -97,7 +100,10 @@ class Status:
         """Pass on a line of the server's stderr when more was asked for."""
         if self._verbose:
             self.clear()
-            write_stderr(line + b"\n")
+            self._write(line + b"\n")
+
+    def _write(self, data: bytes) -> None:
+        write_stderr(without_values(data, self._secrets))
 
 
 class _Handler(logging.Handler):

@@ -16,6 +16,7 @@ from anywire.cli.named_server import add_server_options
 from anywire.cli.options import add_child_options, add_era, add_json, add_timeout, add_verbose
 from anywire.cli.output import Output
 from anywire.cli.recording import add_record_options, recording
+from anywire.cli.secrets import secrets_of
 from anywire.cli.status import Status
 from anywire.errors import ConfigError, ConnectFailed, TransportError
 
@@ -127,7 +128,7 @@ def _converse_with_child(
 
     limits = limits_of(options)
     command, output = child_command(options), Output()
-    with recording(options) as taps, Status(verbose=options.verbose) as status:
+    with recording(options) as taps, Status(verbose=options.verbose, secrets=secrets_of(options)) as status:
 
         async def call_child() -> None:
             def start() -> Transport:
@@ -159,7 +160,7 @@ def _converse_over_http(
     refuse_child_options(options)
     limits = limits_of(options)
     headers, output = headers_of(options), Output()
-    with recording(options) as taps, Status(verbose=options.verbose) as status:
+    with recording(options) as taps, Status(verbose=options.verbose, secrets=secrets_of(options)) as status:
 
         async def call_url() -> None:
             transport = _allowed(
@@ -205,7 +206,7 @@ def _converse_in_memory(
         with (
             os.fdopen(os.dup(claim.write_fd), "wb") as raw,
             recording(options) as taps,
-            Status(verbose=options.verbose) as status,
+            Status(verbose=options.verbose, secrets=secrets_of(options)) as status,
         ):
             output = Output(io.TextIOWrapper(raw, encoding="utf-8"))
             server = load_server(target)

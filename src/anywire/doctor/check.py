@@ -13,7 +13,11 @@ from enum import IntEnum
 
 import msgspec
 
-__all__ = ("Check", "Finding", "Weight", "by_weight")
+__all__ = ("Check", "Finding", "Weight", "by_weight", "finding_of")
+
+#: A report is for people: so much of what was found is told.
+_MOST_CHARACTERS = 2000
+_MOST_LINES = 20
 
 
 class Weight(IntEnum):
@@ -39,6 +43,13 @@ class Finding(msgspec.Struct, frozen=True):
 
     check: Check
     found: str
+
+
+def finding_of(check: Check, found: str) -> Finding:
+    """Return a finding that says no more than a person reads."""
+    lines = found[:_MOST_CHARACTERS].splitlines()
+    told = "\n".join(lines[:_MOST_LINES])
+    return Finding(check, told if len(told) >= len(found.rstrip()) else f"{told} …")
 
 
 def by_weight(*groups: Iterable[Check]) -> dict[str, Check]:

@@ -25,6 +25,13 @@ LIST_CHECKS: Final = (
         'give each tool an inputSchema, a JSON Schema of "type": "object", also where it takes no arguments',
     ),
     Check(
+        "tool-member",
+        _ERROR,
+        "a member of a tool has a type that it cannot have",
+        "write name, title and description as strings, each hint of annotations as true or false, icons as a "
+        "list of objects: strict clients refuse the whole list for one that is not",
+    ),
+    Check(
         "tool-name",
         _WARNING,
         "a tool's name is not allowed everywhere",

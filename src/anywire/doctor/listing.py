@@ -43,6 +43,23 @@ class _Schema(msgspec.Struct):
     properties: dict[str, object] = msgspec.field(default_factory=dict[str, object])
 
 
+class _Hints(msgspec.Struct):
+    title: str = ""
+    readOnlyHint: bool = False  # noqa: N815 the names are those of the schema
+    destructiveHint: bool = False  # noqa: N815
+    idempotentHint: bool = False  # noqa: N815
+    openWorldHint: bool = False  # noqa: N815
+
+
+class _Members(msgspec.Struct):
+    name: str
+    title: str = ""
+    description: str = ""
+    annotations: _Hints | None = None
+    icons: list[_Tool] = msgspec.field(default_factory=list[_Tool])
+    meta: _Tool = msgspec.field(default_factory=dict[str, object], name="_meta")
+
+
 class _Page(msgspec.Struct):
     tools: list[_Tool]
     cursor: str | None = msgspec.field(default=None, name="nextCursor")
@@ -62,6 +79,7 @@ async def tools(exam: Asked) -> tuple[str, ...]:
         "tools-list",
         "tools-undeclared",
         "tool-schema",
+        "tool-member",
         "tool-schema-top",
         "tool-schema-part",
         "tool-schema-items",
@@ -114,7 +132,7 @@ async def _list(exam: Asked, *, declared: bool) -> list[_Tool] | None:
             if declared:
                 exam.find("tools-list", _why(exam, reply, "tools/list"))
             return None
-        found += page.tools
+        found += [tool for tool in page.tools if page.cursor not in seen or tool not in found]
         if isinstance(reply, Response) and get_member(reply.result, "nextCursor") == b"null":
             exam.find("null-member", "nextCursor of the list of tools")
         if page.cursor is None:
@@ -151,6 +169,7 @@ def _judge(exam: Asked, listed: list[_Tool]) -> None:
             "tool-name-host",
             [_name(tool) for tool in listed if _matches(_NAME, tool) and not _matches(_NAME_IN_HOSTS, tool)],
         ),
+        ("tool-member", [wrong for tool in listed if (wrong := _wrong_member(tool))]),
         ("tool-duplicate", [repr(name) for name, count in Counter(names).items() if count > 1]),
         ("tool-description", [_name(tool) for tool in listed if not _is_told(tool)]),
         ("tool-output-schema", [_name(tool) for tool in listed if not _has_output_schema(tool, revision)]),
@@ -169,6 +188,20 @@ def _tell(exam: Asked, id: str, which: list[str]) -> None:
     if which:
         more = f" and {len(which) - _NAMED} more" if len(which) > _NAMED else ""
         exam.find(id, ", ".join(which[:_NAMED]) + more)
+
+
+def _wrong_member(tool: _Tool) -> str:
+    """Say which member has a type that it cannot have; null is told elsewhere, and so are schemas."""
+    hints = tool.get("annotations")
+    if isinstance(hints, dict):
+        members = cast("_Tool", hints).items()
+        hints = {name: value for name, value in members if value is not None}
+    told = {name: value for name, value in tool.items() if value is not None} | {"annotations": hints}
+    try:
+        decode_value(encode_value(told), _Members)
+    except msgspec.MsgspecError as error:
+        return f"{_name(tool)}: {error}"
+    return ""
 
 
 def _nulls(tool: _Tool) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final, cast
+
 import msgspec
 
 from anywire.doctor.asked import Asked, Unfit
@@ -12,6 +14,12 @@ from anywire.wire.message import ErrorResponse
 from anywire.wire.value import decode_value, encode_value
 
 __all__ = ("judge_initialize", "judge_slowness", "tell_newest_refused", "told")
+
+
+#: What a capability is called; each is an object.
+_CAPABILITIES: Final = frozenset(
+    {"completions", "experimental", "extensions", "logging", "prompts", "resources", "tasks", "tools"}
+)
 
 
 class _Who(msgspec.Struct):
@@ -54,7 +62,7 @@ def judge_initialize(exam: Asked, reply: Reply) -> None:
     exam.server = result
     missing = _missing(result)
     if missing:
-        exam.find("initialize-result", f"it lacks {', '.join(missing)}: {shown(reply.result)}")
+        exam.find("initialize-result", f"{'; '.join(missing)}: {shown(reply.result)}")
     revision = result.get("protocolVersion")
     if isinstance(revision, str) and revision not in MCP_PROTOCOL_VERSIONS:
         asked, known = MCP_LATEST_PROTOCOL_VERSION, ", ".join(MCP_PROTOCOL_VERSIONS)
@@ -62,14 +70,23 @@ def judge_initialize(exam: Asked, reply: Reply) -> None:
 
 
 def _missing(result: dict[str, object]) -> list[str]:
-    """Return the members that the result of initialize must have and has not."""
-    missing: list[str] = []
+    """Say which members the result of initialize must have and has not, or not in the type they have."""
+    wrong: list[str] = []
     if not isinstance(result.get("protocolVersion"), str):
-        missing.append("protocolVersion")
-    if not isinstance(result.get("capabilities"), dict):
-        missing.append("capabilities")
+        wrong.append(_lacks(result, "protocolVersion", "a string"))
+    capabilities = result.get("capabilities")
+    if isinstance(capabilities, dict):
+        for name, value in cast("dict[str, object]", capabilities).items():
+            if name in _CAPABILITIES and not isinstance(value, dict):
+                wrong.append(f"the capability {name!r} is {value!r:.60} and no object")
+    else:
+        wrong.append(_lacks(result, "capabilities", "an object"))
     try:
         decode_value(encode_value(result.get("serverInfo")), _Who)
     except msgspec.MsgspecError:
-        missing.append("serverInfo with name and version")
-    return missing
+        wrong.append("it lacks serverInfo with name and version")
+    return wrong
+
+
+def _lacks(result: dict[str, object], name: str, kind: str) -> str:
+    return f"{name} is {result[name]!r:.60} and not {kind}" if name in result else f"it lacks {name}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol, cast
 
 import msgspec
 
 from anywire.doctor.check import Check, Finding, Weight
+from anywire.transport.redact import told_without
 from anywire.wire.framing import Framing
 
 __all__ = ("Report", "report_of")
@@ -32,8 +33,8 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is wrong; notes do not count."""
-        return all(finding.check.weight is Weight.NOTE for finding in self.findings)
+        """Whether it can be talked with and nothing is wrong; notes do not count."""
+        return self.reached and all(finding.check.weight is Weight.NOTE for finding in self.findings)
 
     def without(self, ids: Iterable[str]) -> Report:
         """Return the report without the findings on these checks."""
@@ -41,6 +42,32 @@ class Report(msgspec.Struct, frozen=True):
         findings = tuple(finding for finding in self.findings if finding.check.id not in ignored)
         trifles = tuple(finding for finding in self.trifles if finding.check.id not in ignored)
         return msgspec.structs.replace(self, findings=findings, trifles=trifles)
+
+    def hiding(self, secrets: Collection[str]) -> Report:
+        """Return the report without these values, which a server may have repeated."""
+        if not secrets:
+            return self
+
+        def hidden(finding: Finding) -> Finding:
+            return msgspec.structs.replace(finding, found=told_without(finding.found, secrets))
+
+        return msgspec.structs.replace(
+            self,
+            findings=tuple(map(hidden, self.findings)),
+            trifles=tuple(map(hidden, self.trifles)),
+            server={name: _hide(value, secrets) for name, value in self.server.items()},
+        )
+
+
+def _hide(value: object, secrets: Collection[str]) -> object:
+    match value:
+        case str():
+            return told_without(value, secrets)
+        case dict():
+            members = cast("dict[str, object]", value)
+            return {name: _hide(each, secrets) for name, each in members.items()}
+        case _:
+            return value
 
 
 class _Examined(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from anywire.doctor.asked import Asked
 from anywire.doctor.reply import Reply
 from anywire.doctor.shown import shown
+from anywire.doctor.strict import strict_faults
 from anywire.wire.message import ErrorResponse, JsonRpcErrorCode
 
 __all__ = ("judge_unknown",)
@@ -17,6 +18,8 @@ def judge_unknown(exam: Asked, reply: Reply | None, answer: str = "nothing") -> 
         exam.find("unknown-method", f"{asked} {answer}")
     elif not isinstance(reply, ErrorResponse):
         exam.find("unknown-method", f"{asked} a result: {shown(reply.result)}")
+    elif any(strict_faults(reply)):
+        return  # an error that is none has no code, and is told as such
     elif reply.detail().code != JsonRpcErrorCode.MethodNotFound:
         detail = reply.detail()
         exam.find("unknown-method-code", f"{asked} the error {detail.code}: {detail.message}")

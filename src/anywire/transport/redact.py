@@ -7,20 +7,24 @@ what has the shape of a well-known token, wherever it stands.
 
 from __future__ import annotations
 
+import base64
 import re
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 __all__ = (
     "HIDDEN",
     "parts_of",
+    "secrets_in_url",
+    "secrets_in_words",
     "show_command_line",
     "show_url",
     "show_word",
     "show_words",
     "speaks_of_a_secret",
+    "told_without",
     "without_secrets",
     "without_tokens",
     "without_values",
@@ -31,6 +35,8 @@ HIDDEN: Final = "***"
 
 #: How long a value must be to be looked for in a text.
 _LEAST: Final = 6
+#: A text is cut before so much of a value.
+_MOST_CUT: Final = 400
 _JOINED: Final = re.compile(r"[,;]\s*")
 _TELLTALE: Final = r"key|token|secret|passw|passphrase|pwd|auth|credential|cookie|bearer"
 # A few short names speak of one only where they stand by themselves: `pat` is in every path.
@@ -81,6 +87,40 @@ def show_words(words: Sequence[str]) -> list[str]:
         hide_next = _OPTION.fullmatch(word) is not None and speaks_of_a_secret(word)
         shown.append(show_word(word))
     return shown
+
+
+def secrets_in_words(words: Sequence[str]) -> set[str]:
+    """Return the values in a command line that `show_words` leaves out."""
+    secrets: set[str] = set()
+    for word, told in zip(words, show_words(words), strict=True):
+        if word == told:
+            continue
+        if told == HIDDEN:
+            secrets.add(word)
+        for found in _URL.finditer(word):
+            secrets |= secrets_in_url(found[0])
+        name, equals, value = word.partition("=")
+        if equals and told == f"{name}={HIDDEN}":
+            secrets.add(value)
+        elif told.endswith(f" {HIDDEN}"):  # a header, or a scheme with credentials
+            secrets.add(word[len(told) - len(HIDDEN) :].strip())
+    return secrets - {""}
+
+
+def secrets_in_url(url: str) -> set[str]:
+    """Return what `without_secrets` leaves out of a URL, also as it is sent: decoded, and in Basic."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return set()
+    secrets = {value for _, value in parse_qsl(parts.query)} | {parts.query}
+    user, at, _ = parts.netloc.rpartition("@")
+    if at:
+        given = unquote(user)
+        password = given.partition(":")[2]
+        secrets |= {user, given, password, user.partition(":")[2]}
+        secrets.add(base64.b64encode(given.encode()).decode())
+    return secrets - {""}
 
 
 def show_word(word: str) -> str:
@@ -150,6 +190,19 @@ def without_values(text: bytes, values: Iterable[str]) -> bytes:
     for part in sorted(parts, key=len, reverse=True):  # what a shorter one leaves of a longer one would show
         text = text.replace(part.encode("utf-8", "surrogateescape"), HIDDEN.encode())
     return text
+
+
+def told_without(text: str, values: Iterable[str]) -> str:
+    """Return a text that is told, and may be cut, in which none of these values stands.
+
+    Neither does the beginning of one where the text was cut, nor one in the spelling of a literal.
+    """
+    given = {spelled for value in values for spelled in (value, ascii(value)[1:-1], repr(value)[1:-1])}
+    told = without_values(text.encode("utf-8", "surrogateescape"), given).decode("utf-8", "surrogateescape")
+    for part in {part for value in given for part in parts_of(value)}:
+        for length in range(min(len(part) - 1, _MOST_CUT), _LEAST - 1, -1):
+            told = re.sub(rf"{re.escape(part[:length])}(?=['\"]|\s?…|\Z)", HIDDEN, told)
+    return told
 
 
 def parts_of(value: str) -> set[str]:

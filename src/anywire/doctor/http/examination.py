@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from anywire.doctor.check import Finding
+from anywire.doctor.check import Finding, finding_of
 from anywire.doctor.era import Era
 from anywire.doctor.http.check import HTTP_CHECKS
 from anywire.doctor.http.subject import Answer, HttpSubject
@@ -69,7 +69,7 @@ class HttpExamination:
 
     def find(self, id: str, found: str) -> None:
         """Tell what is wrong; the first word on each check counts."""
-        self.findings.setdefault(id, Finding(HTTP_CHECKS[id], found))
+        self.findings.setdefault(id, finding_of(HTTP_CHECKS[id], found))
 
     def speak(self, era: Era) -> None:
         """From now on speak to it in this way; without a handshake there is no session either."""

@@ -47,6 +47,18 @@ _OWN: Final = (
         "itself where a server is Python, other clients do not",
     ),
     Check(
+        "no-line-feed",
+        _ERROR,
+        "it does not end its messages",
+        "write a line feed behind each message, and flush: a client takes a line when it is at its end",
+    ),
+    Check(
+        "framing-given",
+        _ERROR,
+        "it does not frame its messages as was said",
+        "leave --framing out, and the wire out of a file of servers: how a server writes is found out",
+    ),
+    Check(
         "several-lines",
         _ERROR,
         "it spreads one message over several lines",
@@ -55,8 +67,10 @@ _OWN: Final = (
     Check(
         "not-utf-8",
         _ERROR,
-        "it writes UTF-16",
-        "write UTF-8: PowerShell turns what passes its pipes into UTF-16; start the server without it",
+        "it does not write UTF-8",
+        "write UTF-8: Python on Windows writes the code page (PYTHONUTF8=1, or "
+        "sys.stdout.reconfigure(encoding='utf-8')); PowerShell turns what passes its pipes into UTF-16: "
+        "start the server without it",
     ),
     Check(
         "serves-http",
@@ -117,6 +131,18 @@ _OWN: Final = (
         "refuse what the server does not know with an error, and read on",
     ),
     Check(
+        "closes-stdout",
+        _ERROR,
+        "it closes its stdout in the middle of the conversation",
+        "keep stdout open as long as the server runs; what must not print gets stderr or /dev/null instead",
+    ),
+    Check(
+        "reads-pieces",
+        _ERROR,
+        "it takes what arrives together for one message",
+        "collect what is read, and take a message at each line feed: how many arrive at once is chance",
+    ),
+    Check(
         "ids-changed",
         _ERROR,
         "it does not give ids back as they came",
@@ -132,7 +158,8 @@ _OWN: Final = (
         "bad-message",
         _ERROR,
         "it writes JSON that is no JSON-RPC message",
-        'each message has "jsonrpc": "2.0" and exactly one of method, result and error; an answer has the id',
+        'each message is an object with "jsonrpc": "2.0" and exactly one of method, result and error; an '
+        "answer has the id; a result is an object, and an error one with an integer code and a message",
     ),
     Check(
         "not-again",
@@ -141,13 +168,19 @@ _OWN: Final = (
         "do not leave a lock, a port or a file behind that keeps the next start from working; several "
         "clients may start the server at once",
     ),
+    Check(
+        "answers-twice",
+        _WARNING,
+        "it answers a request more than once",
+        "give each request one answer",
+    ),
     Check("noise", _WARNING, "it writes on stdout what is no message", _STDERR_ADVICE),
     Check(
         "header-framing",
         _WARNING,
         "it frames its messages with Content-Length headers",
-        "MCP wants one message a line; until the server does, put `anywire bridge stdio --target-framing "
-        "headers --` before its command, or give --framing headers to anywire's own commands",
+        "MCP wants one message a line; until the server does, put `anywire bridge stdio --` before its "
+        "command: anywire finds out what a server reads and writes",
     ),
     Check(
         "very-slow-start",
@@ -220,7 +253,7 @@ _OWN: Final = (
     ),
     Check(
         "bom-written",
-        _WARNING,
+        _ERROR,
         "it begins with a byte order mark",
         "write UTF-8 without the bytes EF BB BF: clients that parse the first line as it is never see its "
         "first answer",

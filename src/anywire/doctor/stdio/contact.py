@@ -17,12 +17,12 @@ from anywire.doctor.reply import Reply
 from anywire.doctor.shown import shown
 from anywire.doctor.stateless import recognise
 from anywire.doctor.stdio.examination import Examination
-from anywire.doctor.stdio.subject import Subject
+from anywire.doctor.stdio.subject import Subject, is_not_utf_8
 from anywire.errors import SpawnFailed
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.wire.codec import decode
 from anywire.wire.framing import Framing
-from anywire.wire.message import ErrorResponse, Request, Response
+from anywire.wire.message import ErrorResponse, FaultKind, Request, Response
 
 __all__ = ("first_contact",)
 
@@ -31,6 +31,8 @@ _ALWAYS = (
     "exits-early",
     "echo",
     "buffered",
+    "no-line-feed",
+    "framing-given",
     "several-lines",
     "not-utf-8",
     "serves-http",
@@ -70,6 +72,8 @@ class _Try:
         self.subject = subject
         self.id = subject.new_id()
         self.heard = _Heard.NOTHING
+        #: What it had written when its input ended.
+        self.before_end = b""
         self._exam = exam
 
     async def ask(self, seconds: float, *, patient: bool) -> _Heard:
@@ -96,6 +100,7 @@ class _Try:
     async def answers_at_the_end(self) -> bool:
         """End its input; say whether the answer comes out then."""
         patience = self._exam.patience
+        self.before_end = bytes(self.subject.output)
         await self.subject.leave(patience.leave_seconds, 0.0)
         return self._so_far() is _Heard.ANSWER
 
@@ -215,7 +220,9 @@ async def _explain_silence(exam: Examination, found: _Try) -> None:
     if found.heard is _Heard.NOTHING and not subject.gone:
         await found.answers_at_the_end()
     seconds = exam.patience.start_seconds
-    if subject.reply(found.id) is not None:
+    if _told_by_reply(exam, found):
+        pass
+    elif subject.reply(found.id) is not None:
         exam.find("buffered", f"its answer came only when its input ended: {shown(subject.output)}")
     elif _is_one_message(subject.output):
         exam.find("several-lines", f"put together, its output is a message: {shown(subject.output)}")
@@ -229,6 +236,29 @@ async def _explain_silence(exam: Examination, found: _Try) -> None:
         exam.find("stderr-only", f"no answer within {seconds:g} s; its last words: {subject.last_words}")
     else:
         exam.find("silent", f"no answer within {seconds:g} s, nothing on stdout and nothing on stderr")
+
+
+def _told_by_reply(exam: Examination, found: _Try) -> bool:
+    """Tell what is wrong where there are answers, and none is to initialize as it should be; False: none."""
+    subject = found.subject
+    strays = [reply for reply in subject.strays() if reply.id is not None]
+    wrong = next((fault for fault in subject.faults if fault.kind is FaultKind.INVALID_REQUEST), None)
+    if isinstance(decode(found.before_end.rpartition(b"\n")[2]), Response | ErrorResponse):
+        exam.find("no-line-feed", f"it had written {shown(found.before_end)}, and no end of the line")
+    elif exam.framing is Framing.HEADERS and subject.reading is Framing.NEWLINE:
+        exam.find("framing-given", f"asked with headers it writes lines: {shown(subject.output)}")
+    elif strays and subject.reply(found.id) is None:
+        exam.find(
+            "ids-changed",
+            f"initialize with the id {found.id.decode()} was answered with {shown(strays[0].frame)}",
+        )
+    elif wrong is not None and wrong.data[:1] in (b"{", b"["):
+        exam.find("bad-message", f"{wrong.reason}: {shown(wrong.data)}")
+    elif any(map(is_not_utf_8, subject.faults)):
+        exam.find("not-utf-8", f"it wrote {shown(subject.output, 60)}")
+    else:
+        return False
+    return True
 
 
 def _is_one_message(output: bytes | bytearray) -> bool:

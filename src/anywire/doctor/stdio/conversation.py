@@ -11,7 +11,9 @@ from anywire.doctor.shown import shown
 from anywire.doctor.stdio.examination import Examination
 from anywire.doctor.stdio.subject import Subject
 from anywire.doctor.unknown import judge_unknown
-from anywire.wire.message import ErrorResponse, Notification
+from anywire.wire.codec import encode
+from anywire.wire.framing import Framing
+from anywire.wire.message import ErrorResponse, JsonRpcErrorCode, Notification, Request, Response
 
 __all__ = ("again", "at_once", "ids", "long_message", "notifications", "ping", "unknown_method")
 
@@ -28,20 +30,50 @@ _MEASURABLE_SECONDS = 0.1
 async def ping(exam: Examination) -> tuple[str, ...]:
     """Does it answer ping?  If not, another request has to show what it has handled."""
     subject = await exam.conversation()
-    began = asyncio.get_running_loop().time()
-    reply = await exam.ask(subject, "ping")
-    if reply is not None:
-        exam.slowest = (asyncio.get_running_loop().time() - began, "ping")
+    reply = await _ask_first(exam, subject)
     if isinstance(reply, ErrorResponse):
         detail = reply.detail()
         exam.find("ping", f"it answered with the error {detail.code}: {detail.message}")
     elif reply is None:
-        exam.find("ping", f"no answer within {exam.patience.answer_seconds:g} s")
+        exam.find("ping", f"no answer within {exam.answer_seconds:g} s")
         exam.fence_method = "tools/list"
         if not await exam.fence(subject):
             exam.find("tools-list", "after initialize it answered neither ping nor tools/list")
             raise Unfit
-    return ("ping",)
+    return ("ping", "reads-pieces")
+
+
+async def _ask_first(exam: Examination, subject: Subject) -> Reply | None:
+    """Ping right behind a notification; raise `Unfit` where what arrives together is not told apart."""
+    id, quick = subject.new_id(), exam.restart_seconds
+    began = asyncio.get_running_loop().time()
+    subject.send(exam.era.request(id, "ping"))
+    reply = await subject.answer(id, quick)
+    if reply is not None:
+        exam.slowest = (asyncio.get_running_loop().time() - began, "ping")
+    if (reply is not None or _has_refused(subject)) and not subject.gone:
+        await _judge_pieces(exam, subject)
+    if reply is None:
+        reply = await subject.answer(id, max(exam.answer_seconds - quick, 0.0))
+    exam.check_alive(subject, "the request 'ping'")
+    return reply
+
+
+async def _judge_pieces(exam: Examination, subject: Subject) -> None:
+    if exam.framing is not Framing.NEWLINE:
+        return
+    ids = subject.new_id(), subject.new_id()
+    subject.send_raw(b"".join(encode(exam.era.request(id, "ping")) + b"\n" for id in ids), ids[-1])
+    answered = await subject.answer(ids[-1], exam.restart_seconds) or subject.reply(ids[0])
+    if answered is None and not subject.gone and await exam.fence(subject):
+        exam.find("reads-pieces", "two requests in one write had no answer, and one by itself had one")
+        raise Unfit
+
+
+def _has_refused(subject: Subject) -> bool:
+    """Say whether it has refused something that cannot be parsed, which was not sent."""
+    strays = (stray for stray in subject.strays() if isinstance(stray, ErrorResponse))
+    return any(stray.detail().code == JsonRpcErrorCode.ParseError for stray in strays)
 
 
 async def again(exam: Examination) -> tuple[str, ...]:
@@ -78,6 +110,8 @@ async def unknown_method(exam: Examination) -> tuple[str, ...]:
 async def ids(exam: Examination) -> tuple[str, ...]:
     """Does each answer carry the id of its request, as it was written?"""
     wrong = [found for id in _IDS if (found := await _wrong_id(exam, id))]
+    if exam.spoiled:
+        return ()  # they cannot be read
     if wrong:
         exam.find("ids-changed", "; ".join(wrong))
         return ("ids-changed",)
@@ -109,8 +143,14 @@ async def long_message(exam: Examination) -> tuple[str, ...]:
     """Does it take a request that is longer than usual?"""
     subject = await exam.conversation()
     request = exam.era.request(subject.new_id(), exam.fence_method, PADDED)
-    subject.send(request)
-    reply = await subject.answer(request.id, exam.patience.answer_seconds)
+    reply = await _answer_to_long(exam, subject, request)
+    if subject.gone:  # was it that, or what came before?
+        ending = subject.exit()
+        subject = await exam.conversation()
+        reply = await _answer_to_long(exam, subject, request)
+        if isinstance(reply, Response):
+            exam.find("exits-later", f"by itself, some time after its last answer: {ending}")
+            return ()
     if reply is None or (isinstance(reply, ErrorResponse) and "ping" not in exam.findings):
         wrong = subject.exit() if subject.gone else "no answer"
         if reply is not None:
@@ -118,6 +158,11 @@ async def long_message(exam: Examination) -> tuple[str, ...]:
         exam.find("long-message", f"after {request.method} of {len(PADDED) // 1024} KiB: {wrong}")
         subject.fit = False
     return ("long-message",)
+
+
+async def _answer_to_long(exam: Examination, subject: Subject, request: Request) -> Reply | None:
+    subject.send(request)
+    return await subject.answer(request.id, exam.answer_seconds)
 
 
 async def at_once(exam: Examination) -> tuple[str, ...]:
@@ -140,6 +185,6 @@ async def _together(exam: Examination, subject: Subject, method: str) -> float:
     for id in asked:
         subject.send(exam.era.request(id, method))
     for id in asked:
-        await subject.answer(id, exam.patience.answer_seconds)
+        await subject.answer(id, exam.answer_seconds)
     exam.check_alive(subject, f"{_AT_ONCE} requests at once")
     return asyncio.get_running_loop().time() - began

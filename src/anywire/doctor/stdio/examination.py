@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import msgspec
 
 from anywire.doctor.asked import Broken, Unfit
-from anywire.doctor.check import Finding
+from anywire.doctor.check import Finding, finding_of
 from anywire.doctor.era import INITIALIZED, Era
 from anywire.doctor.patience import Patience
 from anywire.doctor.reply import Reply
 from anywire.doctor.stdio.check import STDIO_CHECKS
-from anywire.doctor.stdio.subject import Subject
+from anywire.doctor.stdio.subject import Subject, is_not_utf_8
 from anywire.errors import SpawnFailed
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.transport.process import Command
@@ -21,6 +22,24 @@ from anywire.wire.framing import Framing
 from anywire.wire.message import Fault, Request, Response
 
 __all__ = ("Examination", "Step")
+
+
+#: What a server that exits for another reason seems to do wrong as well.
+_MAY_FOLLOW: Final = frozenset(
+    {
+        "not-again",
+        "ping",
+        "malformed-fatal",
+        "long-message",
+        "crlf",
+        "bom",
+        "exit-code",
+        "probe-fatal",
+        "probe-silence",
+        "probe-breaks",
+        "revision-silence",
+    }
+)
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -50,6 +69,11 @@ class Examination:
         self.server: dict[str, object] = {}
         #: From the start to the first answer.
         self.first_answer_seconds: float | None = None
+        #: How often it was started, and the first of our own messages that it sent back.
+        self.starts = 0
+        self.echo = b""
+        #: The first request that it answered a second time.
+        self.doubled = b""
         #: What became of a request that has no answer.
         self.silence = f"had no answer within {patience.answer_seconds:g} s"
         #: The slowest answer to a simple request, and its method.
@@ -65,8 +89,13 @@ class Examination:
         self._next_id = 0
 
     def find(self, id: str, found: str) -> None:
-        """Tell what is wrong; the first word on each check counts."""
-        self.findings.setdefault(id, Finding(STDIO_CHECKS[id], found))
+        """Tell what is wrong; the first word on each check counts.
+
+        Raises `Broken` for what may only follow from an exit that was told before.
+        """
+        if id in _MAY_FOLLOW and self.has_broken:
+            raise Broken
+        self.findings.setdefault(id, finding_of(STDIO_CHECKS[id], found))
 
     def speak(self, era: Era) -> None:
         """From now on speak to it in this way."""
@@ -80,6 +109,21 @@ class Examination:
     # Servers.
 
     @property
+    def has_broken(self) -> bool:
+        """Whether it has ended a conversation by itself."""
+        return bool(self.findings.keys() & {"exits-later", "closes-stdout"})
+
+    @property
+    def spoiled(self) -> bool:
+        """Whether the running server has written messages in another encoding."""
+        return self._subject is not None and any(map(is_not_utf_8, self._subject.faults))
+
+    @property
+    def answer_seconds(self) -> float:
+        """How long an answer may take, also behind another one: longer where answers were slow."""
+        return self.patience.answer_seconds + 2 * self.slowest[0]
+
+    @property
     def restart_seconds(self) -> float:
         """How long a new start gets to answer something it may not answer: twice what is usual."""
         return 2 * ((self.first_answer_seconds or 0.0) + self.patience.silent_seconds)
@@ -87,6 +131,7 @@ class Examination:
     async def start(self, writing: Framing | None = None) -> Subject:
         """Start the server anew, after ending the last one.  Raises `SpawnFailed`."""
         await self.drop()
+        self.starts += 1
         self._subject = await Subject.start(self.command, writing or self.framing or Framing.NEWLINE)
         return self._subject
 
@@ -94,6 +139,10 @@ class Examination:
         """End the server that is running, and keep what it wrote besides messages."""
         subject, self._subject = self._subject, None
         if subject is not None:
+            if subject.left_unasked and not self.has_broken:
+                self.find("exits-later", f"by itself, after its last answer: {subject.exit()}")
+            self.echo = self.echo or subject.echo
+            self.doubled = self.doubled or subject.doubled
             await subject.end(at_once="ignores-eof" in self.findings)
             self.faults += subject.faults
             self.fault_count += subject.fault_count
@@ -102,7 +151,7 @@ class Examination:
     async def conversation(self) -> Subject:
         """Return a server that is fit to be asked: the running one, or a new one.
 
-        Raises `Unfit` when a new one does not answer as the first one did.
+        Raises `Unfit` when a new one does not answer as the first one did, or breaks off as one did before.
         """
         if self._subject is not None and self._subject.fit:
             return self._subject
@@ -116,11 +165,14 @@ class Examination:
         subject.send(opening)
         if not isinstance(await subject.answer(id, self.patience.start_seconds), Response):
             how = subject.exit() if subject.gone else f"{opening.method} was not answered as it was before"
-            self.find("not-again", how)
+            if not self.has_broken:
+                self.find("not-again", how)
             raise Unfit
         if not self.era.stateless:
             subject.send(INITIALIZED)
         subject.fit = True
+        if self.has_broken and not await self.fence(subject):
+            raise Unfit
         return subject
 
     # Questions.
@@ -132,20 +184,19 @@ class Examination:
         """
         id = subject.new_id()
         subject.send(self.era.request(id, method, params))
-        reply = await subject.answer(id, self.patience.answer_seconds)
+        began = asyncio.get_running_loop().time()
+        reply = await subject.answer(id, self.answer_seconds)
         self.check_alive(subject, f"the request {method!r}")
+        if reply is not None:
+            self.slowest = max(self.slowest, (asyncio.get_running_loop().time() - began, method))
         return reply
 
     async def request(self, method: str, params: bytes | None = None) -> Reply | None:
-        """Ask in a conversation that is going well, and note how long the answer takes; None: none came.
+        """Ask in a conversation that is going well; None: no answer came.
 
         Raises `Unfit` and `Broken`.
         """
-        subject = await self.conversation()
-        began = asyncio.get_running_loop().time()
-        reply = await self.ask(subject, method, params)
-        self.slowest = max(self.slowest, (asyncio.get_running_loop().time() - began, method))
-        return reply
+        return await self.ask(await self.conversation(), method, params)
 
     async def talk(self, request: Request, revision: str = LATEST_STATELESS_REVISION) -> Reply | None:
         """Send a request of the stateless era, with all that it says of itself; None: it has no answer.
@@ -162,7 +213,7 @@ class Examination:
         """Ask something harmless; when it is answered, so should be everything that was asked before."""
         id = subject.new_id()
         subject.send(self.era.request(id, self.fence_method))
-        return await subject.answer(id, self.patience.answer_seconds) is not None
+        return await subject.answer(id, self.answer_seconds) is not None
 
     async def ask_before_fence(self, subject: Subject, request: Request) -> Reply | None:
         """Ask, and wait no longer than it takes to answer something harmless that was asked after it."""
@@ -171,14 +222,20 @@ class Examination:
 
     async def overdue(self, subject: Subject, id: bytes) -> Reply | None:
         """Return the answer to what was asked before; what has none when a fence has is overdue."""
-        waiting = self.patience.overdue_seconds if await self.fence(subject) else 0.0
+        waiting = self.patience.overdue_seconds + self.slowest[0] if await self.fence(subject) else 0.0
         reply = await subject.answer(id, waiting)
         if reply is None and not waiting:
             subject.fit = False
         return reply
 
     def check_alive(self, subject: Subject, after: str) -> None:
-        """Raise `Broken` for a server that has exited, and tell after what."""
+        """Raise `Broken` for a server that has exited or takes its leave, and tell after what."""
+        if INITIALIZED.method in subject.unanswered:
+            after = f"{INITIALIZED.method} and {after}"
         if subject.gone:
             self.find("exits-later", f"after {after}: {subject.exit()}")
+            raise Broken
+        if subject.is_mute:
+            subject.fit = False
+            self.find("closes-stdout", f"after {after} it was still there, and its stdout was closed")
             raise Broken

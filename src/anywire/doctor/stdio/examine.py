@@ -87,9 +87,10 @@ async def examine(
     finally:
         await exam.drop()
     if reached:
-        made.add("exits-later")
+        made.update(("exits-later", "closes-stdout"))
         made.update(leaving.judge_noise(exam))
-    made.update(leaving.judge_output(exam))
+    if exam.starts:
+        made.update(leaving.judge_output(exam))
     return report_of(exam, STDIO_CHECKS, made, reached=reached, framing=exam.framing)
 
 

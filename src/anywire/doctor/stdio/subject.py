@@ -12,6 +12,7 @@ import msgspec
 
 from anywire.doctor.reply import Reply, find_reply
 from anywire.doctor.stdio.departure import Departure, WatchedChild
+from anywire.doctor.strict import strict_faults
 from anywire.transport.process import Command, Events
 from anywire.wire.codec import decode, encode
 from anywire.wire.evidence import EvidenceFramer
@@ -22,6 +23,7 @@ from anywire.wire.message import (
     Batch,
     ErrorResponse,
     Fault,
+    FaultKind,
     JsonRpcErrorCode,
     Message,
     Notification,
@@ -32,12 +34,19 @@ from anywire.wire.message import (
     id_key,
 )
 
-__all__ = ("Subject",)
+__all__ = ("Subject", "is_not_utf_8")
 
 # Enough of the output to say what it is, and of what is no message.
 _OUTPUT_BYTES = 64 * 1024
 _FAULTS = 100
 _LOOK_SECONDS = 0.1
+# A server that exits closes its stdout first.
+_MUTE_SECONDS = 0.5
+
+
+def is_not_utf_8(fault: Fault) -> bool:
+    """Say whether something was meant as a message, and written in another encoding."""
+    return fault.kind is FaultKind.PARSE_ERROR and "UTF-8" in fault.reason and fault.data[:1] in (b"{", b"[")
 
 
 class Subject:
@@ -50,12 +59,19 @@ class Subject:
         self._watch: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
         self._asked: set[bytes] = set()
-        self._echoed = False
         self._next_id = 0
+        self._output_ended_at: float | None = None
+        self._is_ending = False
         #: When it was started, on the loop's clock.
         self.started_at = 0.0
         #: The framing in which it is spoken to.
         self.writing = writing
+        #: What was sent since the last answer: methods, and `…` for bytes as they were given.
+        self.unanswered: list[str] = []
+        #: The first of our own messages that came back.
+        self.echo = b""
+        #: The first request that was answered a second time.
+        self.doubled = b""
         #: Every answer, in order.
         self.replies: list[Reply] = []
         #: What came that is no message: the first of it, and how many in all.
@@ -67,6 +83,8 @@ class Subject:
         self.stderr_bytes = 0
         #: True when it has exited and all it wrote has been read.
         self.gone = False
+        #: True when it has exited while nothing was asked, and nobody ended it.
+        self.left_unasked = False
         #: True while it can be used for another check.
         self.fit = False
 
@@ -76,7 +94,7 @@ class Subject:
         subject = cls(command, writing)
         events = Events(
             output=subject._receive,
-            output_end=lambda: None,
+            output_end=subject._end_output,
             room=lambda: None,
             stderr=subject._receive_stderr,
         )
@@ -98,12 +116,18 @@ class Subject:
         """Send a message in the subject's framing."""
         if isinstance(message, Request):
             self._asked.add(id_key(message.id))
-        self.send_raw(self._framer.frame(encode(message)))
+        if isinstance(message, Request | Notification):
+            self.unanswered.append(message.method)
+        self._write(self._framer.frame(encode(message)))
 
     def send_raw(self, data: bytes, id: bytes | None = None) -> None:
         """Send bytes as they are; `id` is that of the request in them, if it has one."""
         if id is not None:
             self._asked.add(id_key(id))
+        self.unanswered.append("…")
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
         if self._child is not None:
             self._child.write(data)
 
@@ -117,7 +141,13 @@ class Subject:
     @property
     def echoes(self) -> bool:
         """Whether it sent one of our own requests back."""
-        return self._echoed
+        return bool(self.echo)
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether its stdout has been closed for a while, so that no answer can come."""
+        ended = self._output_ended_at
+        return ended is not None and asyncio.get_running_loop().time() - ended >= _MUTE_SECONDS
 
     @property
     def work(self) -> int:
@@ -149,7 +179,10 @@ class Subject:
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while (reply := self.reply(id)) is None and not self.gone and loop.time() < until:
-            await self.news(until - loop.time())
+            if self.is_mute:
+                break
+            ending = self._output_ended_at is not None
+            await self.news(_LOOK_SECONDS if ending else until - loop.time())
         return reply
 
     async def news(self, seconds: float = _LOOK_SECONDS) -> None:
@@ -161,11 +194,20 @@ class Subject:
         except TimeoutError:
             pass
 
+    async def exits_within(self, seconds: float) -> bool:
+        """Leave it alone for so long; say whether it exits."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while not self.gone and (left := until - loop.time()) > 0:
+            await self.news(left)
+        return self.gone
+
     # The end.
 
     async def leave(self, eof_seconds: float, stragglers_seconds: float) -> Departure:
         """End its input, then insist; say what it took."""
         assert self._child is not None
+        self._is_ending = True
         departure = await self._child.leave(eof_seconds, stragglers_seconds)
         await self.end()
         return departure
@@ -173,6 +215,7 @@ class Subject:
     async def end(self, *, at_once: bool = False) -> None:
         """End it with all it started.  Idempotent."""
         self.fit = False
+        self._is_ending = True
         if self._child is not None:
             if at_once:
                 self._child.kill()
@@ -188,6 +231,10 @@ class Subject:
         self.output += chunk[: _OUTPUT_BYTES - len(self.output)]
         self._take(self._framer.feed(chunk))
 
+    def _end_output(self) -> None:
+        self._output_ended_at = asyncio.get_running_loop().time()
+        self._news.set()
+
     def _receive_stderr(self, line: bytes) -> None:
         self.stderr_bytes += len(line) + 1
         self._news.set()
@@ -197,12 +244,15 @@ class Subject:
         await self._child.wait()
         self._take(self._framer.end())
         self.gone = True
+        self.left_unasked = self.fit and not self.unanswered and not self._is_ending
         self.fit = False
         self._news.set()
 
     def _take(self, frames: list[bytes | Fault]) -> None:
         for frame in frames:
             message = frame if isinstance(frame, Fault) else decode(frame)
+            for fault in strict_faults(message):
+                self._take_item(fault)
             for item in message.items if isinstance(message, Batch) else (message,):
                 self._take_item(item)
         self._news.set()
@@ -216,14 +266,24 @@ class Subject:
             case Request():
                 self._serve(item)
             case Response() | ErrorResponse():
-                self.replies.append(item)
+                self._take_reply(item)
             case Notification():
                 pass
+
+    def _take_reply(self, reply: Reply) -> None:
+        self.replies.append(reply)
+        if reply.id is not None and not self.doubled:
+            key = folded_key(id_key(reply.id))
+            asked = sum(folded_key(each) == key for each in self._asked)
+            ids = (other.id for other in self.replies if other.id is not None)
+            if 0 < asked < sum(folded_key(id_key(id)) == key for id in ids):
+                self.doubled = reply.frame
+        self.unanswered.clear()
 
     def _serve(self, request: Request) -> None:
         """Answer a request of the server's as a client without any features does."""
         if request.method in ("initialize", "server/discover"):
-            self._echoed = True  # servers ask for neither: it is our own
+            self.echo = self.echo or request.frame  # servers ask for neither: it is our own
         elif request.method == "ping":
             self.send(Response(request.id, b"{}"))
         else:
