@@ -60,6 +60,7 @@ async def test_the_next_client_does_not_wait_as_long_for_who_was_late() -> None:
         await two.initialize()
         assert 0 < await seconds_of_tools(two) <= 1
         assert hang.made == 1
+        assert ours.reports == ["tools/list was not answered within 15 s"]
         play = await hang.next()
         await play.opens()
         await play.lists("do")

@@ -71,9 +71,10 @@ class Lists:
             for member in [member for member, fetch in fetches.items() if fetch.done()]:
                 del fetches[member]
             for member in [member for member in fetches if self._left(member, method, now) <= 0]:
+                if not member.is_late(method):  # else that is told already
+                    reason = f"{method} was not answered within {self._seconds:g} s"
+                    self._troubles.troubled(member.label.server, reason)
                 member.missed(method)
-                reason = f"{method} was not answered within {self._seconds:g} s"
-                self._troubles.troubled(member.label.server, reason)
                 del fetches[member]
             if fetches:
                 seconds = min(self._left(member, method, now) for member in fetches)
