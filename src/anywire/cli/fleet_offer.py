@@ -14,7 +14,7 @@ from anywire.bridge.patience import patient
 from anywire.cli.bridge_target import entry_target
 from anywire.cli.observing import PAGES
 from anywire.cli.policies import policy_of
-from anywire.cli.secrets import secrets_in_words, secrets_of_entry
+from anywire.cli.secrets import secrets_of_entry
 from anywire.cli.server_paths import ServerPaths
 from anywire.cli.servers import Servers
 from anywire.cli.servers_file import file_of
@@ -81,9 +81,7 @@ class FleetOffer:
         setup, limits = self._setup, self._setup.limits
         secrets = secrets_of_entry(entry)
         setup.log.hide(secrets)
-        setup.taps.hide(
-            (*entry.env.values(), *dict(entry.headers).values(), *secrets_in_words(entry.command))
-        )
+        setup.taps.hide((*entry.env.values(), *dict(entry.headers).values(), *secrets))
         if entry.start_seconds is not None:
             limits = limits.replace(
                 connect_seconds=entry.start_seconds, member_start_seconds=entry.start_seconds

@@ -128,8 +128,7 @@ def recording(
 def _given(options: argparse.Namespace) -> Iterator[str]:
     """Yield the values of headers and variables that the options name: any of them may be a secret."""
     from anywire.cli.headers import headers_of
-    from anywire.cli.secrets import secrets_in_words
-    from anywire.transport.redact import speaks_of_a_secret
+    from anywire.transport.redact import secrets_in_words, speaks_of_a_secret
 
     for word in getattr(options, "env", ()):
         name, equals, value = word.partition("=")

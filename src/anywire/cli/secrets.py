@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import json
 import os
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from anywire.errors import ConfigError
@@ -15,7 +14,7 @@ from anywire.transport.redact import secrets_in_url, secrets_in_words, speaks_of
 if TYPE_CHECKING:
     from anywire.config.entry import ServerEntry
 
-__all__ = ("secrets_in_words", "secrets_of", "secrets_of_entry")
+__all__ = ("secrets_of", "secrets_of_entry")
 
 
 def secrets_of(options: argparse.Namespace) -> set[str]:
@@ -47,19 +46,5 @@ def secrets_of(options: argparse.Namespace) -> set[str]:
 def secrets_of_entry(entry: ServerEntry) -> set[str]:
     """Return the same of one server of a file."""
     named = (*entry.env.items(), *entry.headers)
-    return {value for name, value in named if speaks_of_a_secret(name)} - {""}
-
-
-def secrets_in_words(words: Iterable[str]) -> set[str]:
-    """Return the values of options and variables on a command line whose names speak of a secret."""
-    secrets: set[str] = set()
-    is_next = False
-    for word in words:
-        if is_next:
-            secrets.add(word)
-        name, equals, value = word.partition("=")
-        is_secret = speaks_of_a_secret(name) and not any(map(str.isspace, name))
-        is_next = is_secret and not equals and name.startswith("-")
-        if is_secret and equals:
-            secrets.add(value)
-    return secrets - {""}
+    secrets = {value for name, value in named if speaks_of_a_secret(name)}
+    return (secrets | secrets_in_words(entry.command) | secrets_in_url(entry.url or "")) - {""}
