@@ -224,7 +224,18 @@ def test_the_same_secret_is_the_same_word_in_one_recording() -> None:
     assert one.hide(one.hide(said)) == one.hide(said)
 
 
-WORDS = [*'ab"\\\n:=/{}é🙂 ', "token", "Bearer ", "password=", "://"]
+WORDS = [
+    *'ab"\\\n:=/{}é🙂 ',
+    "token",
+    "Bearer ",
+    "password=",
+    "://",
+    "[",
+    "'",
+    '\\"',
+    "-----BEGIN PRIVATE KEY-----",
+    "|",
+]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map("".join)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,

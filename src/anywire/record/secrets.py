@@ -153,7 +153,7 @@ class Secrets:
         if inside or not bare:
             self._dangling[source] = inside
         self._learn_from_prose(bare, -1)
-        return line.replace(bare, self.stand_in(bare)) if bare else line
+        return self._line(line, bare)
 
     # JSON.
 
@@ -238,8 +238,10 @@ class Secrets:
         """Return a word for each line of a secret: so no word stands for more than a line."""
         if "\n" not in secret:
             return self.stand_in(secret)
-        lines = secret.split("\n")
-        return "\n".join(self.stand_in(line) if line.strip() else line for line in lines)
+        return "\n".join(self._line(line, line.strip()) for line in secret.split("\n"))
+
+    def _line(self, line: str, bare: str) -> str:
+        return line.replace(bare, self.stand_in(bare)) if bare else line
 
     # What is known from then on.
 
