@@ -207,7 +207,15 @@ def test_only_what_is_a_schema_is_taken_for_one() -> None:
             "key token \t",
             "[",
         ),
-        *("-----BEGIN PRIVATE KEY-----", "https://a:b@", '"token":{"', "password: '", "token:[\\\\"),
+        *(
+            "-----BEGIN PRIVATE KEY-----",
+            "https://a:b@",
+            '"token":{"',
+            "password: '",
+            "token:[\\\\",
+            "password: |\n a",
+            "token" + " " * 50,
+        ),
     ],
 )
 def test_a_text_is_read_in_linear_time(text: str) -> None:
