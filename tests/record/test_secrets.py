@@ -207,7 +207,15 @@ def test_only_what_is_a_schema_is_taken_for_one() -> None:
             "key token \t",
             "[",
         ),
-        *("-----BEGIN PRIVATE KEY-----", "https://a:b@", '"token":{"', "password: '", "token:[\\\\"),
+        *(
+            "-----BEGIN PRIVATE KEY-----",
+            "https://a:b@",
+            '"token":{"',
+            "password: '",
+            "token:[\\\\",
+            "password: |\n a",
+            "token" + " " * 50,
+        ),
     ],
 )
 def test_a_text_is_read_in_linear_time(text: str) -> None:
@@ -224,7 +232,18 @@ def test_the_same_secret_is_the_same_word_in_one_recording() -> None:
     assert one.hide(one.hide(said)) == one.hide(said)
 
 
-WORDS = [*'ab"\\\n:=/{}é🙂 ', "token", "Bearer ", "password=", "://"]
+WORDS = [
+    *'ab"\\\n:=/{}é🙂 ',
+    "token",
+    "Bearer ",
+    "password=",
+    "://",
+    "[",
+    "'",
+    '\\"',
+    "-----BEGIN PRIVATE KEY-----",
+    "|",
+]
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map("".join)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXTS,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final
 
 from anywire.record.names import PROTOCOL_WORDS, tells
 from anywire.transport.redact import HIDDEN, parts_of
 
-__all__ = ("KnownSecrets",)
+__all__ = ("KnownSecrets", "Present")
 
 # So many of those that were found are remembered, the latest; so many characters of each.
 _MOST_FOUND: Final = 200
@@ -19,6 +19,8 @@ _MOST_CHARACTERS: Final = 100_000
 _LEAST_CHARACTERS: Final = 4
 # What is shorter, or was found and is a mere word, is looked for as a whole word alone.
 _WHOLE_BELOW: Final = 8
+# A pattern of what is longer would take long to make.
+_LONG: Final = 200
 _WORD: Final = re.compile(r"[a-zA-Z]+|[0-9.]+|[/_ ]+")
 _PROSE: Final = re.compile(r"[a-zA-Z .,;:!?'()-]*|[0-9.]{1,5}")
 _CREDENTIAL: Final = re.compile(r"(?=[^\s]*[0-9])[^\s,;\"'<>()]{4,}+")
@@ -74,8 +76,8 @@ class KnownSecrets:
         """Say whether this is one of them."""
         return value in self._given or value in self._found
 
-    def pattern_in(self, raw: bytes) -> re.Pattern[str] | None:
-        """Return what finds each of them that may be in a JSON text, or in a text of it; None: there is none.
+    def in_text(self, raw: bytes) -> Present | None:
+        """Return those of them that may be in a JSON text, or in a text of it; None: there is none.
 
         What is escaped in JSON, and in JSON inside of that, is found in the text that it means.
         """
@@ -90,14 +92,29 @@ class KnownSecrets:
             ]
         spelled_out = b"\\u00" in raw
         there = {(value, whole) for anchor, value, whole in self._anchored if anchor in raw or spelled_out}
-        return _pattern(frozenset(there)) if there else None
+        return Present(there) if there else None
+
+
+class Present:
+    """Secrets that may be in a text, and whether each is looked for as a whole word."""
+
+    def __init__(self, values: Iterable[tuple[str, bool]]) -> None:
+        # The longest first: what a shorter one leaves of a longer one would show.
+        longest_first = sorted(values, key=lambda each: len(each[0]), reverse=True)
+        self._long = [value for value, _ in longest_first if len(value) > _LONG]
+        self._pattern = _pattern(tuple(each for each in longest_first if len(each[0]) <= _LONG))
+
+    def replace_in(self, text: str, put: Callable[[str], str]) -> str:
+        """Return a text with what is put in the place of each of them."""
+        for value in self._long:
+            if value in text:
+                text = text.replace(value, put(value))
+        return text if self._pattern is None else self._pattern.sub(lambda found: put(found[0]), text)
 
 
 @lru_cache(maxsize=100)
-def _pattern(values: frozenset[tuple[str, bool]]) -> re.Pattern[str]:
-    """The longest first: what a shorter one leaves of a longer one would show."""
-    longest_first = sorted(values, key=lambda each: len(each[0]), reverse=True)
-    return re.compile("|".join(_sought(value, whole) for value, whole in longest_first))
+def _pattern(values: tuple[tuple[str, bool], ...]) -> re.Pattern[str] | None:
+    return re.compile("|".join(_sought(value, whole) for value, whole in values)) if values else None
 
 
 def _sought(value: str, whole: bool) -> str:

@@ -16,7 +16,7 @@ from typing import AnyStr, Final
 
 import msgspec
 
-from anywire.record.known import KnownSecrets
+from anywire.record.known import KnownSecrets, Present
 from anywire.record.names import PROTOCOL_WORDS
 from anywire.record.texts import (
     Found,
@@ -100,7 +100,7 @@ class Secrets:
         self._known = KnownSecrets(values)
         self._learned = False
         self._dangling: dict[Hashable, bool] = {}
-        self._pattern: re.Pattern[str] | None = None
+        self._present: Present | None = None
 
     def know(self, values: Iterable[str]) -> None:
         """Leave these out as well, from now on."""
@@ -119,25 +119,25 @@ class Secrets:
 
     def hide(self, message: bytes) -> bytes:
         """Return a JSON text without its secrets."""
-        self._pattern = self._known.pattern_in(message)
-        if self._pattern is None and not _is_any_in(message.lower(), _SIGNS):
+        self._present = self._known.in_text(message)
+        if self._present is None and not _is_any_in(message.lower(), _SIGNS):
             return message
         for _ in range(_MOST_LOOKS):
             self._learned = False
             message = self._hide_json(message)
             if not self._learned:
                 break
-            self._pattern = self._known.pattern_in(message)
-            if self._pattern is None:
+            self._present = self._known.in_text(message)
+            if self._present is None:
                 break
         return message
 
     def hide_text(self, text: str) -> str:
         """Return any text without the secrets that are known, or that its words betray."""
-        self._pattern = self._known.pattern_in(encode_value(text))
+        self._present = self._known.in_text(encode_value(text))
         hidden = self._hide_text(text, 0)
-        self._pattern = self._known.pattern_in(encode_value(hidden))
-        return hidden if self._pattern is None else self._hide_text(hidden, 0)
+        self._present = self._known.in_text(encode_value(hidden))
+        return hidden if self._present is None else self._hide_text(hidden, 0)
 
     def hide_line(self, line: str, source: Hashable) -> str:
         """Return a line of noise without its secrets: what a name names may stand in the next of a source."""
@@ -153,7 +153,7 @@ class Secrets:
         if inside or not bare:
             self._dangling[source] = inside
         self._learn_from_prose(bare, -1)
-        return line.replace(bare, self.stand_in(bare)) if bare else line
+        return self._line(line, bare)
 
     # JSON.
 
@@ -162,7 +162,7 @@ class Secrets:
         copied = 0
         for start, end, what in values_of(message, kind, is_message=nested == 0):
             token = message[start:end]
-            if what == Kind.NAMING or (what == Kind.PLAIN and self._pattern is None and _is_bare(token)):
+            if what == Kind.NAMING or (what == Kind.PLAIN and self._present is None and _is_bare(token)):
                 continue
             put = self._hide_value(token, what, nested)
             if put != token:
@@ -189,7 +189,7 @@ class Secrets:
                 return token
             self._learn(text)
             return encode_value(self.stand_in(text or token.decode("utf-8", "replace")))
-        if self._pattern is None and (len(token) < _SHORT and _ANY_RAW_SIGN.search(token.lower()) is None):
+        if self._present is None and (len(token) < _SHORT and _ANY_RAW_SIGN.search(token.lower()) is None):
             return token
         text = text_of(token)
         if text in PROTOCOL_WORDS:
@@ -204,8 +204,8 @@ class Secrets:
         if nested < _MOST_NESTED and text.lstrip()[:1] in ("{", "[") and _is_json(text):
             raw = text.encode("utf-8", "replace")
             return self._hide_json(raw, nested=nested + 1).decode()
-        if self._pattern is not None:
-            text = self._pattern.sub(lambda found: self._by_lines(found[0]), text)
+        if self._present is not None:
+            text = self._present.replace_in(text, self._by_lines)
         for find, signs in _TEXTS:
             if _is_any_in(text.lower(), signs):
                 text = self._cut(text, find(text), nested)
@@ -238,8 +238,10 @@ class Secrets:
         """Return a word for each line of a secret: so no word stands for more than a line."""
         if "\n" not in secret:
             return self.stand_in(secret)
-        lines = secret.split("\n")
-        return "\n".join(self.stand_in(line) if line.strip() else line for line in lines)
+        return "\n".join(self._line(line, line.strip()) for line in secret.split("\n"))
+
+    def _line(self, line: str, bare: str) -> str:
+        return line.replace(bare, self.stand_in(bare)) if bare else line
 
     # What is known from then on.
 

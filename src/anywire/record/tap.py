@@ -47,7 +47,7 @@ class Tap(Layer):
         try:
             self._inner.post(message, related)
         except AnywireError as error:
-            self._record.happened(Event.TROUBLE, error)
+            self._failed(error)
             raise
 
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
@@ -56,8 +56,12 @@ class Tap(Layer):
         try:
             await self._inner.send(message, related)
         except AnywireError as error:
-            self._record.happened(Event.TROUBLE, error)
+            self._failed(error)
             raise
+
+    def _failed(self, error: AnywireError) -> None:
+        if not self._closing:  # who says something after the end has no trouble with the wire
+            self._record.happened(Event.TROUBLE, error)
 
     def _sent(self, message: Message | Batch) -> None:
         if not self._inner.closed:

@@ -53,6 +53,10 @@ _BLANK: Final = re.compile(r"[ \t]*+")
 _QUOTE: Final = re.compile(r"(\\*+)([\"'`])")
 _PART: Final = re.compile(r"[{}\[\]]|(\\*+)\"")
 _LINE: Final = re.compile(r"[^\r\n]*+")
+# In YAML the lines behind this are the value; one of them is taken, and whatever is indented below it.
+_BLOCK: Final = re.compile(
+    r"[|>][+-]?[ \t]*+\r?\n([ \t]*+)[^\n]*+(?:\n(?:\1[ \t]*+[^\s][^\n]*+|[ \t]*+(?=\n)))*+"
+)
 _BARE: Final = re.compile(r"(?:[^\s\"'`]|[\"'`](?![\s,;>)\]}:.]|\Z))++")
 _QUERY: Final = re.compile(r"[^\s&\"'<>#`\\]++")
 _ELEMENT: Final = re.compile(r"[^<]++")
@@ -201,11 +205,16 @@ def _in_prose(text: str, at: int, word: str, sign: str) -> Found | None:
         line = _LINE.match(text, end)
         return Found(at, end if line is None else line.end())
     if sign == ":" or is_header:
-        return _span(_LINE, text, at)
+        return _block(text, at) or _span(_LINE, text, at)
     end = bare.end()
     while end > at + 1 and text[end - 1] == "\\":  # of a quote that is escaped, and closes
         end -= 1
     return Found(at, end)
+
+
+def _block(text: str, at: int) -> Found | None:
+    block = _BLOCK.match(text, at)
+    return None if block is None or not block[1] else Found(block.start(1), block.end())
 
 
 def _in_quotes(text: str, at: int) -> Found | None:
