@@ -82,6 +82,14 @@ WEB: dict[type[web.Plain], str] = {
     web.Compressed: "stream-compressed",
     web.Locked: "authorization",
     web.Mixed: "mirror-refused",
+    web.Batches: "bad-message",
+    web.Mark: "bom-written",
+    web.Unfinished: "event-unfinished",
+    web.OwnIds: "ids-changed",
+    web.SaysPage: "content-type",
+    web.KeepsSession: "session-missing",
+    web.Circle: "redirect-loop",
+    web.Unmarked: "coding-broken",
 }
 #: What is there as well by the nature of the fault, and no heavier.
 AS_WELL = {"authorization": {"challenge"}, "discover-missing": {"stateless-only"}}
@@ -94,6 +102,7 @@ ELSEWHERE = {
     "slow": "very-slow-start",
     "usage": "exits-early",
     "headers": "framing-given",
+    "crash": "gone",
 }
 
 PATIENCE = Patience(
@@ -140,6 +149,11 @@ async def examined_elsewhere(what: str) -> Report:
         case "headers":
             plain = lines("plain_server")
             return await examine_target(plain, framing=Framing.HEADERS, patience=PATIENCE)
+        case "crash":
+            server = web.GoesAway()
+            async with await asyncio.start_server(server.converse, "127.0.0.1", 0) as server.listener:
+                server.port = server.listener.sockets[0].getsockname()[1]
+                return await examine_target(f"http://127.0.0.1:{server.port}/mcp", patience=PATIENCE)
         case "slow":
             return await examine_target(lines("plain_server"), patience=SLOW)
         case "usage":

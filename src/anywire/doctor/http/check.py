@@ -21,6 +21,7 @@ _SHARED: Final = (
     "newest-refused",
     "ids-changed",
     "bad-message",
+    "bom-written",
     "very-slow-start",
     "ping",
     "unknown-method",
@@ -142,6 +143,12 @@ _OWN: Final = (
         "then use the address that it leads to",
     ),
     Check(
+        "redirect-loop",
+        _ERROR,
+        "it redirects in a circle",
+        "serve the address itself: whatever redirects here leads to an address that redirects again",
+    ),
+    Check(
         "redirect-elsewhere",
         _ERROR,
         "it redirects to another origin",
@@ -185,7 +192,26 @@ _OWN: Final = (
         "send a body in the coding that Content-Encoding names, and only in one that Accept-Encoding does; "
         "see which proxy compresses, or compresses twice",
     ),
+    Check(
+        "event-unfinished",
+        _ERROR,
+        "its event stream ends within an event",
+        "end each event with a blank line: clients drop what stands behind the last one",
+    ),
     # The session.
+    Check(
+        "gone",
+        _ERROR,
+        "it is gone",
+        "read the server's own log: it took connections, and takes none any more",
+    ),
+    Check(
+        "session-missing",
+        _ERROR,
+        "it wants a session that it has not issued",
+        "send Mcp-Session-Id with the answer to initialize, and see that no proxy drops the header on "
+        "its way; or ask for no session, as in 2026-07-28, which has none",
+    ),
     Check(
         "notification-refused",
         _ERROR,
@@ -203,7 +229,8 @@ _OWN: Final = (
         "session-forgotten",
         _ERROR,
         "it forgets a session as soon as it has issued it",
-        "take the Mcp-Session-Id that initialize gave until DELETE or a time of idleness, or issue none",
+        "take the Mcp-Session-Id that initialize gave until DELETE or a time of idleness, or issue none; see "
+        "that no proxy before it drops the header Mcp-Session-Id of requests",
     ),
     Check(
         "version-refused",
