@@ -289,6 +289,15 @@ class Unfinished(Plain):
         return head(200, STREAM, more) + b"%x\r\n%b\r\n0\r\n\r\n" % (len(event), event)
 
 
+class Characters(Plain):
+    """Counts something else than bytes."""
+
+    def told(self, headers: Mapping[str, str], message: Json, reply: Json) -> bytes:
+        told = super().told(headers, message, reply)
+        body = told.partition(b"\r\n\r\n")[2]
+        return told.replace(b"Content-Length: %d" % len(body), b"Content-Length: %d" % (len(body) - 5))
+
+
 class OwnIds(Plain):
     """Counts by itself."""
 

@@ -62,6 +62,12 @@ _OWN: Final = (
         "check the port; a server that speaks TLS only wants https:// in the URL",
     ),
     Check(
+        "body-length",
+        _ERROR,
+        "the length of its answer is not the one that it names",
+        "count Content-Length in bytes of UTF-8, not in characters, and after whatever changes the body",
+    ),
+    Check(
         "no-first-byte",
         _ERROR,
         "it takes the request and does not answer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from typing import Final
@@ -25,7 +26,15 @@ from anywire.wire.message import ErrorResponse, Request, Response
 
 __all__ = ("first_contact",)
 
-_REACHED = ("not-resolved", "not-connected", "tls", "no-http", "no-first-byte", "coding-broken")
+_REACHED = (
+    "not-resolved",
+    "not-connected",
+    "tls",
+    "no-http",
+    "body-length",
+    "no-first-byte",
+    "coding-broken",
+)
 _ANSWERED = (
     "authorization",
     "challenge",
@@ -64,6 +73,8 @@ _REFUSALS: Final = frozenset(
     {"host-refused", "one-client", "origin-wanted", "accept-refused", "body-type-refused", "version-wanted"}
 )
 _MOST_REDIRECTS: Final = 5
+#: What stands in an error where the rest of a message was taken for the next response.
+_BODY_AS_STATUS: Final = re.compile(r"status line.*\bjsonrpc\b", re.DOTALL)
 
 
 async def first_contact(exam: HttpExamination) -> tuple[str, ...]:
@@ -113,7 +124,8 @@ async def _speaks_without_handshake(exam: HttpExamination, answer: Answer) -> bo
     except AnywireError:
         return False
     if era is None:
-        await _judge_wanted_session(exam)
+        if answer.replies and all(isinstance(reply, ErrorResponse) for reply in answer.replies):
+            await _judge_wanted_session(exam)
         return False
     exam.speak(era)
     exam.find("stateless-only", f"initialize was answered with {answer}")
@@ -161,6 +173,8 @@ def _tell_unreached(exam: HttpExamination, error: AnywireError) -> None:
         id = "tls"
     elif isinstance(error, ConnectFailed):
         id = "not-connected"
+    elif _BODY_AS_STATUS.search(str(error)):
+        id = "body-length"
     else:
         id = "no-http"
     exam.find(id, str(error))

@@ -94,6 +94,7 @@ async def examine_url(
                 raise
             except AnywireError as error:
                 if await exam.is_gone():
+                    exam.findings.pop("breaks-off", None)  # that was its end
                     exam.find("gone", f"{step.title}: {error}")
                     break
                 exam.find("breaks-off", f"{step.title}: {error}")
