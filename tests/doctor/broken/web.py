@@ -264,6 +264,112 @@ class Mixed(Plain):
         return response(400, JSON, {"jsonrpc": "2.0", "id": message["id"], "error": error})
 
 
+class Batches(Plain):
+    """Answers with arrays."""
+
+    def told(self, headers: Mapping[str, str], message: Json, reply: Json) -> bytes:
+        return spoiled(super().told(headers, message, reply), lambda body: b"[%b]" % body)
+
+
+class Mark(Plain):
+    """Begins with a byte order mark."""
+
+    def told(self, headers: Mapping[str, str], message: Json, reply: Json) -> bytes:
+        return spoiled(super().told(headers, message, reply), lambda body: b"\xef\xbb\xbf%b" % body)
+
+
+class Unfinished(Plain):
+    """Ends its stream where the event is not at its end."""
+
+    def told(self, headers: Mapping[str, str], message: Json, reply: Json) -> bytes:
+        if headers.get("accept") == JSON:
+            return super().told(headers, message, reply)
+        event = b"data: " + json.dumps(reply).encode() + b"\n"
+        more = {"Transfer-Encoding": "chunked", "Mcp-Session-Id": SESSION}
+        return head(200, STREAM, more) + b"%x\r\n%b\r\n0\r\n\r\n" % (len(event), event)
+
+
+class Characters(Plain):
+    """Counts something else than bytes."""
+
+    def told(self, headers: Mapping[str, str], message: Json, reply: Json) -> bytes:
+        told = super().told(headers, message, reply)
+        body = told.partition(b"\r\n\r\n")[2]
+        return told.replace(b"Content-Length: %d" % len(body), b"Content-Length: %d" % (len(body) - 5))
+
+
+class OwnIds(Plain):
+    """Counts by itself."""
+
+    def told(self, headers: Mapping[str, str], message: Json, reply: Json) -> bytes:
+        return super().told(headers, message, {**reply, "id": 1000})
+
+
+class SaysPage(Plain):
+    """Sends JSON, and says that it is a page."""
+
+    def told(self, headers: Mapping[str, str], message: Json, reply: Json) -> bytes:
+        return super().told(headers, message, reply).replace(JSON.encode(), b"text/html", 1)
+
+
+class KeepsSession(Plain):
+    """Wants a session that it tells nobody."""
+
+    def post(self, headers: Mapping[str, str], message: Json) -> bytes:
+        if message["method"] == "initialize":
+            return response(200, JSON, answer(message, [ADD]))
+        error = {"code": -32600, "message": "Bad Request: Mcp-Session-Id is missing"}
+        return response(400, JSON, {"jsonrpc": "2.0", "id": None, "error": error})
+
+
+class Circle(Plain):
+    """Leads to itself."""
+
+    def respond(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> bytes:
+        return response(307, more={"Location": path})
+
+
+class Unmarked(Plain):
+    """Compresses, and does not say so."""
+
+    def told(self, headers: Mapping[str, str], message: Json, reply: Json) -> bytes:
+        return spoiled(super().told(headers, message, reply), gzip.compress)
+
+
+def spoiled(told: bytes, spoil: Callable[[bytes], bytes]) -> bytes:
+    """Do that to the body of a response that is no stream."""
+    begin, _, body = told.partition(b"\r\n\r\n")
+    if STREAM.encode() in begin:
+        return told
+    spoilt = spoil(body)
+    length = b"Content-Length: %d"
+    return begin.replace(length % len(body), length % len(spoilt)) + b"\r\n\r\n" + spoilt
+
+
+class GoesAway(Plain):
+    """Crashes over its list of tools; `listener` is what takes its connections."""
+
+    def __init__(self) -> None:
+        self.listener: asyncio.Server | None = None
+        self.writers: list[asyncio.StreamWriter] = []
+
+    async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        try:
+            await super().converse(reader, writer)
+        except (OSError, asyncio.IncompleteReadError):
+            writer.close()
+
+    def post(self, headers: Mapping[str, str], message: Json) -> bytes:
+        if message["method"] != "tools/list":
+            return super().post(headers, message)
+        if self.listener is not None:
+            self.listener.close()
+        for writer in self.writers:
+            writer.close()
+        raise ConnectionResetError
+
+
 class Proxy:
     """Passes answers on when it has all of them: an event stream, which has no end, never."""
 

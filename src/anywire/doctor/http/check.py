@@ -6,6 +6,7 @@ from typing import Final
 
 from anywire.doctor.check import Check, Weight, by_weight
 from anywire.doctor.era_check import ERA_CHECKS, HTTP_ERA_CHECKS
+from anywire.doctor.http.session_check import SESSION_CHECKS
 from anywire.doctor.list_check import LIST_CHECKS
 from anywire.doctor.stdio.check import STDIO_CHECKS
 
@@ -21,6 +22,7 @@ _SHARED: Final = (
     "newest-refused",
     "ids-changed",
     "bad-message",
+    "bom-written",
     "very-slow-start",
     "ping",
     "unknown-method",
@@ -59,6 +61,12 @@ _OWN: Final = (
         _ERROR,
         "what answers there is no HTTP server",
         "check the port; a server that speaks TLS only wants https:// in the URL",
+    ),
+    Check(
+        "body-length",
+        _ERROR,
+        "the length of its answer is not the one that it names",
+        "count Content-Length in bytes of UTF-8, not in characters, and after whatever changes the body",
     ),
     Check(
         "no-first-byte",
@@ -142,6 +150,12 @@ _OWN: Final = (
         "then use the address that it leads to",
     ),
     Check(
+        "redirect-loop",
+        _ERROR,
+        "it redirects in a circle",
+        "serve the address itself: whatever redirects here leads to an address that redirects again",
+    ),
+    Check(
         "redirect-elsewhere",
         _ERROR,
         "it redirects to another origin",
@@ -185,56 +199,14 @@ _OWN: Final = (
         "send a body in the coding that Content-Encoding names, and only in one that Accept-Encoding does; "
         "see which proxy compresses, or compresses twice",
     ),
-    # The session.
     Check(
-        "notification-refused",
+        "event-unfinished",
         _ERROR,
-        "it refuses a notification",
-        "answer a notification with 202, also one that the server does not know",
+        "its event stream ends within an event",
+        "end each event with a blank line: clients drop what stands behind the last one",
     ),
-    Check(
-        "session-sometimes",
-        _ERROR,
-        "it knows its own session only sometimes",
-        "several workers behind one address must share their sessions, or be chosen by Mcp-Session-Id; one "
-        "worker only, or a server without sessions, needs neither",
-    ),
-    Check(
-        "session-forgotten",
-        _ERROR,
-        "it forgets a session as soon as it has issued it",
-        "take the Mcp-Session-Id that initialize gave until DELETE or a time of idleness, or issue none",
-    ),
-    Check(
-        "version-refused",
-        _ERROR,
-        "it refuses the version that it agreed on itself",
-        "take MCP-Protocol-Version with the version that the answer to initialize named",
-    ),
-    Check(
-        "request-refused",
-        _ERROR,
-        "it refuses requests after the handshake",
-        "answer a request with 200 and errors of JSON-RPC as JSON, whatever came before it",
-    ),
-    Check(
-        "breaks-off",
-        _ERROR,
-        "it leaves a request without any answer",
-        "answer each request with a status, whatever went wrong",
-    ),
-    Check(
-        "session-id",
-        _WARNING,
-        "its session ids cannot stand in a header everywhere",
-        "use visible ASCII only, and nothing that can be guessed",
-    ),
-    Check(
-        "session-unknown",
-        _WARNING,
-        "it does not answer 404 for a session that it does not know",
-        "answer 404: only that tells a client to shake hands again after the server was started anew",
-    ),
+    *SESSION_CHECKS,
+    # What it is used to.
     Check(
         "notification-answer",
         _WARNING,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from typing import Final
 from urllib.parse import urljoin
 
 from anywire.doctor.asked import Unfit
-from anywire.doctor.era import Era, initialize
+from anywire.doctor.era import DISCOVER, Era, initialize, stateless_request
 from anywire.doctor.http.authorization import judge_authorization
 from anywire.doctor.http.elsewhere import find_elsewhere
 from anywire.doctor.http.examination import CODING_SIGN, HttpExamination
 from anywire.doctor.http.remedy import find_remedy
+from anywire.doctor.http.session_id import speaks_of_a_session
 from anywire.doctor.http.subject import Answer
 from anywire.doctor.opening import judge_initialize, judge_slowness, tell_newest_refused
 from anywire.doctor.stateless import recognise
@@ -20,11 +22,19 @@ from anywire.errors import AnywireError, ConfigError, ConnectFailed, DeadlineExc
 from anywire.protocol.http.client import is_same_origin
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.transport.redact import without_secrets
-from anywire.wire.message import Request, Response
+from anywire.wire.message import ErrorResponse, Request, Response
 
 __all__ = ("first_contact",)
 
-_REACHED = ("not-resolved", "not-connected", "tls", "no-http", "no-first-byte", "coding-broken")
+_REACHED = (
+    "not-resolved",
+    "not-connected",
+    "tls",
+    "no-http",
+    "body-length",
+    "no-first-byte",
+    "coding-broken",
+)
 _ANSWERED = (
     "authorization",
     "challenge",
@@ -39,12 +49,15 @@ _ANSWERED = (
     "wrong-path",
     "redirect",
     "redirect-method",
+    "redirect-loop",
     "redirect-elsewhere",
     "html",
     "server-error",
     "status",
     "content-type",
     "no-reply",
+    "event-unfinished",
+    "bom-written",
     "bad-message",
     "session-id",
     "slow-start",
@@ -60,6 +73,8 @@ _REFUSALS: Final = frozenset(
     {"host-refused", "one-client", "origin-wanted", "accept-refused", "body-type-refused", "version-wanted"}
 )
 _MOST_REDIRECTS: Final = 5
+#: What stands in an error where the rest of a message was taken for the next response.
+_BODY_AS_STATUS: Final = re.compile(r"status line.*\bjsonrpc\b", re.DOTALL)
 
 
 async def first_contact(exam: HttpExamination) -> tuple[str, ...]:
@@ -90,9 +105,13 @@ async def _ask(exam: HttpExamination, request: Request) -> Answer:
     answer = await exam.subject.post(request)
     for _ in range(_MOST_REDIRECTS):
         if not 300 <= answer.status < 400:
-            break
+            return answer
         _judge_redirect(exam, answer)
         answer = await exam.subject.post(request)
+    if 300 <= answer.status < 400:
+        where = without_secrets(exam.subject.url)
+        exam.find("redirect-loop", f"after {_MOST_REDIRECTS} redirects {where} was answered with {answer}")
+        raise Unfit
     return answer
 
 
@@ -105,10 +124,21 @@ async def _speaks_without_handshake(exam: HttpExamination, answer: Answer) -> bo
     except AnywireError:
         return False
     if era is None:
+        if answer.replies and all(isinstance(reply, ErrorResponse) for reply in answer.replies):
+            await _judge_wanted_session(exam)
         return False
     exam.speak(era)
     exam.find("stateless-only", f"initialize was answered with {answer}")
     return True
+
+
+async def _judge_wanted_session(exam: HttpExamination) -> None:
+    """Raise `Unfit` where a server of the stateless era wants a session, and tell it."""
+    request = stateless_request(exam.new_id(), DISCOVER)
+    answer = await exam.put(request)
+    if isinstance(answer.reply(request.id), ErrorResponse) and speaks_of_a_session(answer):
+        exam.find("session-missing", f"{DISCOVER} was answered with {answer}")
+        raise Unfit
 
 
 async def _shake_hands_as_older(
@@ -143,6 +173,8 @@ def _tell_unreached(exam: HttpExamination, error: AnywireError) -> None:
         id = "tls"
     elif isinstance(error, ConnectFailed):
         id = "not-connected"
+    elif _BODY_AS_STATUS.search(str(error)):
+        id = "body-length"
     else:
         id = "no-http"
     exam.find(id, str(error))
@@ -159,6 +191,8 @@ def _judge_redirect(exam: HttpExamination, answer: Answer) -> None:
     found = f"{without_secrets(here)} was answered with HTTP {answer.status}, to {without_secrets(target)}"
     if answer.status not in (307, 308):
         exam.find("redirect-method", found)
+    elif location and target == here:
+        exam.find("redirect-loop", found)
     elif not location or not is_same_origin(here, target):
         exam.find("redirect-elsewhere", found)
     else:
@@ -172,13 +206,14 @@ async def _judge_answer(exam: HttpExamination, answer: Answer, request: Request)
     """Tell what is wrong with an answer that is none.  Raises `Unfit` for one."""
     found = f"{without_secrets(exam.subject.url)} was answered with {answer}"
     reply = answer.reply(request.id)
+    is_page = answer.media == "text/html" and not answer.start.lstrip().startswith((b"{", b"[{", b"data:"))
     if answer.status in (401, 407):
         await judge_authorization(exam, answer, found)
     elif not isinstance(reply, Response) and await find_remedy(exam, answer, found):
         pass
     elif answer.status == 403 and answer.media != "text/html":
         await judge_authorization(exam, answer, found)
-    elif 200 <= answer.status < 300 and answer.media != "text/html":
+    elif 200 <= answer.status < 300 and not is_page:
         exam.judge_head(answer, "initialize")
         exam.judge_shape(answer, request.id, "initialize")
     elif answer.status in (400, 404, 405, 501) and reply is None:

@@ -14,8 +14,9 @@ from anywire.doctor.http.subject import Answer, HttpSubject
 from anywire.doctor.patience import Patience
 from anywire.doctor.reply import Reply
 from anywire.doctor.shown import shown
+from anywire.errors import AnywireError, ConnectFailed
 from anywire.protocol.http.client import merge_headers
-from anywire.protocol.http.media import EVENT_STREAM
+from anywire.protocol.http.media import EVENT_STREAM, JSON
 from anywire.protocol.http.mirrored import stateless_headers
 from anywire.protocol.modern import LATEST_STATELESS_REVISION
 from anywire.wire.message import Notification, Request
@@ -25,6 +26,10 @@ __all__ = ("CODING_SIGN", "HttpExamination", "HttpStep")
 
 #: What stands in an error about the coding of a body.
 CODING_SIGN: Final = "content-encoding"
+_BOM: Final = b"\xef\xbb\xbf"
+_GZIP: Final = b"\x1f\x8b"
+#: An answer without a reply that is as long has come nonstop.
+_MANY_BYTES: Final = 1024 * 1024
 #: What gateways and caches add to an answer.
 _GATEWAYS: Final = (
     "via",
@@ -133,6 +138,16 @@ class HttpExamination:
         self.judge_shape(answer, id, method)
         return answer.reply(id)
 
+    async def is_gone(self) -> bool:
+        """Say whether nobody takes connections any more."""
+        try:
+            await self.subject.post(self.era.opening(self.new_id()))
+        except ConnectFailed:
+            return True
+        except AnywireError:
+            pass
+        return False
+
     async def tell(self, method: str) -> Answer:
         """Send a notification in the session."""
         return await self.subject.post(Notification(method))
@@ -153,16 +168,38 @@ class HttpExamination:
         if 200 <= answer.status < 300 and not answer.is_usable:
             is_empty = not answer.start and not answer.media
             id_of_fault = "no-reply" if is_empty else "content-type"
+            if answer.start.startswith(_GZIP) and answer.media in ("", JSON, EVENT_STREAM):
+                id_of_fault = "coding-broken"
             self.find(id_of_fault, f"{what} was answered with {answer}")
-        if answer.faults:
+        if answer.start.startswith(_BOM):
+            self.find("bom-written", f"{what} was answered with {answer}")
+        if answer.start.startswith(_GZIP):
+            self.find("coding-broken", f"{what}: the body is compressed, and no Content-Encoding says so")
+        elif answer.unfinished:
+            self.find("event-unfinished", f"{what} was answered with {answer}, and no blank line behind it")
+        elif answer.faults:
             fault = answer.faults[0]
             self.find("bad-message", f"{fault.reason}: {shown(fault.data)}")
         elif answer.broken:
             is_coding = CODING_SIGN in answer.broken.lower()
             self.find("coding-broken" if is_coding else "no-reply", answer.broken)
         elif answer.is_usable and answer.reply(id) is None:
+            self._judge_missing(answer, id, what)
+
+    def _judge_missing(self, answer: Answer, id: bytes, what: str) -> None:
+        if other := _other_id(answer):
+            self.find("ids-changed", f"{what} with the id {id.decode()} was answered with the id {other}")
+        elif answer.size >= _MANY_BYTES:
+            self.find("no-reply", f"{what} had no reply in the first {answer.size:,} bytes of its answer")
+        else:
             end = "" if answer.ended else f" and no more within {self.patience.answer_seconds:g} s"
             self.find("no-reply", f"{what} was answered with {answer}{end}")
+
+
+def _other_id(answer: Answer) -> str:
+    """Return the id of what is a reply to something that was not asked, empty where there is none."""
+    ids = (reply.id for reply in answer.replies if reply.id is not None)
+    return next((id.decode("utf-8", "replace") for id in ids if id != b"null"), "")
 
 
 def _gateway(headers: Mapping[str, str]) -> str:

@@ -93,11 +93,15 @@ async def examine_url(
             except ConfigError:
                 raise
             except AnywireError as error:
+                if await exam.is_gone():
+                    exam.findings.pop("breaks-off", None)  # that was its end
+                    exam.find("gone", f"{step.title}: {error}")
+                    break
                 exam.find("breaks-off", f"{step.title}: {error}")
     finally:
         await exam.close()
     if reached:
-        made.add("breaks-off")
+        made.update(("breaks-off", "gone"))
     return report_of(exam, HTTP_CHECKS, made, reached=reached)
 
 

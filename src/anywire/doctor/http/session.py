@@ -149,6 +149,8 @@ async def end(exam: HttpExamination) -> tuple[str, ...]:
         exam.find("delete", f"DELETE was answered with {answer}")
         return ("delete",)
     after, id = await exam.ask("ping")
-    if 200 <= after.status < 300 and after.reply(id) is not None:  # how it is refused is another check's
+    if 200 <= after.status < 300 and isinstance(
+        after.reply(id), Response
+    ):  # how it is refused is another check's
         exam.find("delete-ignored", f"after DELETE (HTTP {answer.status}), ping was answered with {after}")
     return ("delete", "delete-ignored")

@@ -11,9 +11,14 @@ from anywire.doctor.http.subject import Answer
 from anywire.protocol.revisions import MCP_PROTOCOL_VERSIONS
 from anywire.wire.message import Request
 
-__all__ = ("SESSION_CHECKS", "judge_session")
+__all__ = ("SESSION_CHECKS", "judge_session", "speaks_of_a_session")
 
-SESSION_CHECKS: Final = ("session-sometimes", "session-forgotten", "version-refused")
+SESSION_CHECKS: Final = (
+    "session-sometimes",
+    "session-forgotten",
+    "session-missing",
+    "version-refused",
+)
 
 #: So many requests at once, each on a connection of its own: several workers are met that way.
 _AT_ONCE: Final = 6
@@ -36,9 +41,16 @@ async def judge_session(exam: HttpExamination) -> None:
         exam.find("version-refused", f"{refused}; {taken} it is taken")
     elif exam.subject.session_id is not None and not await _takes(exam, "tools/list"):
         exam.find("session-forgotten", f"{found}; it had issued {exam.subject.session_id!r} just before")
+    elif exam.subject.session_id is None and speaks_of_a_session(refusals[0]):
+        exam.find("session-missing", f"no session was issued, and ping was answered with {refusals[0]}")
     else:
         return
     raise Unfit
+
+
+def speaks_of_a_session(answer: Answer) -> bool:
+    """Say whether a refusal is about a session."""
+    return b"session" in answer.start.lower()
 
 
 async def _ping(exam: HttpExamination) -> Answer:

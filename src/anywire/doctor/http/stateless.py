@@ -15,7 +15,7 @@ from anywire.doctor.era import DISCOVER, STATELESS, stateless_request
 from anywire.doctor.http.examination import HttpExamination
 from anywire.doctor.http.subject import Answer
 from anywire.doctor.reply import Reply
-from anywire.errors import AnywireError
+from anywire.errors import AnywireError, ConnectFailed
 from anywire.protocol.http.media import EVENT_STREAM
 from anywire.protocol.revisions import MCP_LATEST_PROTOCOL_VERSION
 from anywire.protocol.types.error_data import McpErrorCode
@@ -39,6 +39,8 @@ async def probe(exam: HttpExamination) -> tuple[str, ...]:
     request = stateless_request(exam.new_id(), DISCOVER)
     try:
         answer = await exam.put(request)
+    except ConnectFailed:
+        raise  # it is gone
     except AnywireError as error:
         exam.find("probe-fails", f"asked for {DISCOVER}: {error}")
         return ("probe-fails",)

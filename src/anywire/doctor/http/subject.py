@@ -15,6 +15,7 @@ import msgspec
 
 from anywire.doctor.patience import Patience
 from anywire.doctor.reply import Reply, find_reply, has_id
+from anywire.doctor.strict import strict_faults
 from anywire.errors import TransportError
 from anywire.protocol.http.client import Purpose, merge_headers, request_headers
 from anywire.protocol.http.media import EVENT_STREAM, JSON, media_type
@@ -44,6 +45,9 @@ class Answer(msgspec.Struct, frozen=True):
     #: The answers in the body, in order, and what was there besides and is no message.
     replies: tuple[Reply, ...] = ()
     faults: tuple[Fault, ...] = ()
+    #: How many bytes of the body were read, and whether the reply stood in an event without an end.
+    size: int = 0
+    unfinished: bool = False
     #: Whether the body had come to its end.
     ended: bool = True
     #: Why it could not be read to its end, empty where nothing went wrong.
@@ -178,6 +182,8 @@ class HttpSubject:
             start=bytes(reader.start),
             replies=tuple(reader.replies),
             faults=tuple(reader.faults),
+            size=reader.size,
+            unfinished=reader.unfinished,
             ended=ended,
             broken=broken,
         )
@@ -216,6 +222,8 @@ class _BodyReader:
         self.replies: list[Reply] = []
         self.faults: list[Fault] = []
         self.size = 0
+        #: Whether the reply came out at the end of the stream only, which is no end of an event.
+        self.unfinished = False
         self._wants = wants
         self._decoder = EventStreamDecoder() if is_stream else None
         self._body = bytearray()
@@ -240,13 +248,16 @@ class _BodyReader:
         if self._decoder is None:
             self._take(bytes(self._body))
             return
+        had_reply = self.has_reply
         for event in self._decoder.end():
             self._take(event if isinstance(event, Fault) else event.data)
+        self.unfinished = self.has_reply and not had_reply
 
     def _take(self, data: bytes | Fault) -> None:
         if not data:
             return  # an event without data primes a stream
         message = data if isinstance(data, Fault) else decode(data)
+        self.faults += strict_faults(message)
         for item in message.items if isinstance(message, Batch) else (message,):
             if isinstance(item, Fault):
                 self.faults.append(item)

@@ -50,7 +50,7 @@ async def _ask_first(exam: Examination, subject: Subject) -> Reply | None:
     subject.send(exam.era.request(id, "ping"))
     reply = await subject.answer(id, quick)
     if reply is not None:
-        exam.slowest = (asyncio.get_running_loop().time() - began, "ping")
+        exam.delay = asyncio.get_running_loop().time() - began
     if (reply is not None or _has_refused(subject)) and not subject.gone:
         await _judge_pieces(exam, subject)
     if reply is None:
@@ -63,7 +63,7 @@ async def _judge_pieces(exam: Examination, subject: Subject) -> None:
     if exam.framing is not Framing.NEWLINE:
         return
     ids = subject.new_id(), subject.new_id()
-    subject.send_raw(b"".join(encode(exam.era.request(id, "ping")) + b"\n" for id in ids), ids[-1])
+    subject.send_raw(b"".join(encode(exam.era.request(id, "ping")) + b"\n" for id in ids), *ids)
     answered = await subject.answer(ids[-1], exam.restart_seconds) or subject.reply(ids[0])
     if answered is None and not subject.gone and await exam.fence(subject):
         exam.find("reads-pieces", "two requests in one write had no answer, and one by itself had one")

@@ -76,6 +76,8 @@ class Examination:
         self.doubled = b""
         #: What became of a request that has no answer.
         self.silence = f"had no answer within {patience.answer_seconds:g} s"
+        #: The longest that an answer took, also behind something else.
+        self.delay = 0.0
         #: The slowest answer to a simple request, and its method.
         self.slowest: tuple[float, str] = (0.0, "ping")
         #: The method whose answer shows that everything before it has been handled.
@@ -121,7 +123,7 @@ class Examination:
     @property
     def answer_seconds(self) -> float:
         """How long an answer may take, also behind another one: longer where answers were slow."""
-        return self.patience.answer_seconds + 2 * self.slowest[0]
+        return self.patience.answer_seconds + 2 * self.delay
 
     @property
     def restart_seconds(self) -> float:
@@ -188,7 +190,8 @@ class Examination:
         reply = await subject.answer(id, self.answer_seconds)
         self.check_alive(subject, f"the request {method!r}")
         if reply is not None:
-            self.slowest = max(self.slowest, (asyncio.get_running_loop().time() - began, method))
+            seconds = asyncio.get_running_loop().time() - began
+            self.slowest, self.delay = max(self.slowest, (seconds, method)), max(self.delay, seconds)
         return reply
 
     async def request(self, method: str, params: bytes | None = None) -> Reply | None:
@@ -222,7 +225,7 @@ class Examination:
 
     async def overdue(self, subject: Subject, id: bytes) -> Reply | None:
         """Return the answer to what was asked before; what has none when a fence has is overdue."""
-        waiting = self.patience.overdue_seconds + self.slowest[0] if await self.fence(subject) else 0.0
+        waiting = self.patience.overdue_seconds + self.delay if await self.fence(subject) else 0.0
         reply = await subject.answer(id, waiting)
         if reply is None and not waiting:
             subject.fit = False

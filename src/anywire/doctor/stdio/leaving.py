@@ -63,7 +63,7 @@ def judge_output(exam: Examination) -> tuple[str, ...]:
         exam.find("bad-message", f"{wrong[0].reason}: {shown(wrong[0].data)}")
     if exam.echo:
         exam.find("echo", f"it wrote {shown(exam.echo)}")
-    if exam.doubled:
+    elif exam.doubled:
         exam.find("answers-twice", f"a second time it wrote {shown(exam.doubled)}")
     if exam.stderr_bytes > _PIPE_BYTES:
         exam.find("stderr-flood", f"{exam.stderr_bytes:,} bytes after one start")

@@ -120,10 +120,9 @@ class Subject:
             self.unanswered.append(message.method)
         self._write(self._framer.frame(encode(message)))
 
-    def send_raw(self, data: bytes, id: bytes | None = None) -> None:
-        """Send bytes as they are; `id` is that of the request in them, if it has one."""
-        if id is not None:
-            self._asked.add(id_key(id))
+    def send_raw(self, data: bytes, *ids: bytes) -> None:
+        """Send bytes as they are; `ids` are those of the requests in them."""
+        self._asked.update(map(id_key, ids))
         self.unanswered.append("…")
         self._write(data)
 

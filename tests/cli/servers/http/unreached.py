@@ -280,7 +280,7 @@ class NoReply(HealthyHttp):
         return Told(200, STREAM, b": goodbye\n\n")
 
 
-class NoReplyAgain(HealthyHttp):
+class IdsChangedAgain(HealthyHttp):
     """Answers another request."""
 
     def initialize(self, asked: Asked) -> Told | None:
