@@ -15,7 +15,7 @@ def family(pid: int) -> list[int]:
     for each in found:
         with contextlib.suppress(OSError):
             for thread in Path(f"/proc/{each}/task").iterdir():
-                found += map(int, (thread / "children").read_text().split())
+                found += map(int, (thread / "children").read_text(encoding="utf-8").split())
     return found
 
 
@@ -26,7 +26,7 @@ def cpu_seconds(pids: Iterable[int]) -> float:
         with contextlib.suppress(OSError):
             for thread in Path(f"/proc/{pid}/task").iterdir():
                 with contextlib.suppress(OSError):
-                    nanoseconds += int((thread / "schedstat").read_text().split()[0])
+                    nanoseconds += int((thread / "schedstat").read_text(encoding="utf-8").split()[0])
     return nanoseconds / 1e9
 
 
@@ -35,7 +35,7 @@ def resident_bytes(pids: Iterable[int], *, peak: bool = False) -> int:
     label, total = ("VmHWM:" if peak else "VmRSS:"), 0
     for pid in pids:
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
                 if line.startswith(label):
                     total += int(line.split()[1]) * 1024
     return total

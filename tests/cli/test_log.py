@@ -37,7 +37,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[Any]:
 def stderr_on(descriptor: int) -> Generator[None]:
     """Our stderr is that descriptor."""
     before = sys.stderr
-    with open(descriptor, "w", closefd=False) as stream:
+    with open(descriptor, "w", encoding="utf-8", closefd=False) as stream:
         sys.stderr = stream
         try:
             yield

@@ -120,7 +120,7 @@ async def test_a_file_becomes_no_larger_than_it_may(record: Callable[..., Record
     assert max(path.stat().st_size, previous(path).stat().st_size) <= 4_000
     assert isinstance(first, Entry)
     assert first.continues
-    assert "left out" in path.read_text()
+    assert "left out" in path.read_text("utf-8")
 
 
 async def test_a_disk_that_is_full_ends_the_recording_alone(
@@ -237,7 +237,7 @@ async def test_whatever_is_written_down_is_without_its_secrets(
     session.happened("trouble", "s3cret-5 s3cret-6")
     recorder.close()
 
-    assert "s3cret" not in (tmp_path / "wire.ndjson").read_text()
+    assert "s3cret" not in (tmp_path / "wire.ndjson").read_text("utf-8")
 
 
 async def test_two_that_record_in_one_file_each_have_theirs(
@@ -264,7 +264,7 @@ async def test_a_later_recording_keeps_the_one_before(
     record()
 
     assert len(messages(previous(path))) == 5
-    (tmp_path / "mine.py").write_text("mine\n")
+    (tmp_path / "mine.py").write_text("mine\n", "utf-8")
     with pytest.raises(ConfigError, match="exists, and is no recording"):
         record("mine.py")
 
