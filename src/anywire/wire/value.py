@@ -99,11 +99,15 @@ def value_reader(decoder: msgspec.json.Decoder[T], null: bytes = b"null") -> Cal
     def read(raw: bytes | Raw) -> T:
         try:
             return decode(raw)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            plain = bytes(raw)
-            if plain == b"null" and null != plain:
-                return decode(null)
-            return _read_mended(decode, plain, error)
+        except msgspec.MsgspecError as error:
+            other = _in_its_place(bytes(raw), null, mend=not isinstance(error, msgspec.ValidationError))
+            if other is None:
+                raise
+        except UnicodeDecodeError as error:
+            raise msgspec.DecodeError("not valid UTF-8") from error
+        except RecursionError as error:
+            raise msgspec.DecodeError("nested too deeply") from error
+        return _read_other(decode, other)
 
     return read
 
@@ -113,15 +117,18 @@ def _reader_of(type: type[T]) -> Callable[[bytes | Raw], T]:
     return value_reader(msgspec.json.Decoder(type))
 
 
-def _read_mended(decode: Callable[[bytes], T], raw: bytes, error: Exception) -> T:
-    """Read once more what failed because of half a surrogate pair; raise what is wrong with anything else."""
+def _in_its_place(raw: bytes, null: bytes, *, mend: bool) -> bytes | None:
+    """Return what is to be read in the place of what could not be; None where there is nothing."""
+    if raw == b"null":
+        return None if null == raw else null
+    mended = replace_lone_surrogates(raw) if mend else raw
+    return None if mended == raw else mended
+
+
+def _read_other(decode: Callable[[bytes], T], raw: bytes) -> T:
     try:
-        if isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError):
-            mended = replace_lone_surrogates(raw)
-            if mended != raw:
-                return decode(mended)
-        raise error
-    except UnicodeDecodeError as wrong:
-        raise msgspec.DecodeError("not valid UTF-8") from wrong
-    except RecursionError as wrong:
-        raise msgspec.DecodeError("nested too deeply") from wrong
+        return decode(raw)
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError("not valid UTF-8") from error
+    except RecursionError as error:
+        raise msgspec.DecodeError("nested too deeply") from error
