@@ -6,11 +6,12 @@ The calling end of the whole chain never stops reading, so this cannot lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Hashable
 
 from anywire.transport.contract import Filling, Holding
 
-__all__ = ("Coupling",)
+__all__ = ("Coupling", "Fullness")
 
 _CLIENT = "the client does not read"
 _SERVER = "the server does not read"
@@ -52,6 +53,28 @@ class Coupling:
         self._full = False
         if isinstance(self._server, Holding):
             self._server.release_reading(_CLIENT)
+
+
+class Fullness:
+    """Which of several wires behind one transport are full: while any of them is, that is."""
+
+    def __init__(self, transport: Filling) -> None:
+        self._transport = transport
+        self._full: set[Hashable] = set()
+        #: Set while none is; the transport sets it when it ends, so that nobody waits.
+        self.room = asyncio.Event()
+        self.room.set()
+
+    def filled(self, wire: Hashable, full: bool) -> None:
+        """Too much waits to be sent on one of them, or no longer; the transport tells when that matters."""
+        before = bool(self._full)
+        (self._full.add if full else self._full.discard)(wire)
+        if self._full and not before:
+            self.room.clear()
+            self._transport.on_full()
+        elif before and not self._full:
+            self.room.set()
+            self._transport.on_room()
 
 
 def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:

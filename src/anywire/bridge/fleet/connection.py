@@ -17,6 +17,7 @@ from anywire.bridge.fleet.member import Member
 from anywire.bridge.fleet.renaming import LISTS
 from anywire.bridge.fleet.table import Roster, Table
 from anywire.bridge.fleet.upward import Upward
+from anywire.bridge.pressure import Fullness
 from anywire.errors import AnywireError
 from anywire.transport.contract import Callbacks, call_back, ignore, refuse_when_closed
 from anywire.wire.message import Batch, Message
@@ -53,9 +54,7 @@ class FleetConnection:
         self._downward = Downward(self._table)
         self.hear = self._downward.hear
         self.opened = self._downward.opened
-        self._full: set[Conversation] = set()
-        self._room = asyncio.Event()
-        self._room.set()
+        self._fullness = Fullness(self)
         self._holds: set[str] = set()
         self._closing: asyncio.Task[None] | None = None
 
@@ -104,7 +103,7 @@ class FleetConnection:
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Send, and wait while too much waits for one of the servers."""
         self.post(message)
-        await self._room.wait()
+        await self._fullness.room.wait()
 
     # The servers.
 
@@ -166,14 +165,7 @@ class FleetConnection:
 
     def filled(self, conversation: Conversation, full: bool) -> None:
         """Too much waits to be sent to a server, or no longer."""
-        before = bool(self._full)
-        (self._full.add if full else self._full.discard)(conversation)
-        if self._full and not before:
-            self._room.clear()
-            self.on_full()
-        elif before and not self._full:
-            self._room.set()
-            self.on_room()
+        self._fullness.filled(conversation, full)
 
     def hold_reading(self, reason: str) -> None:
         """Read no more from the servers, for one of several reasons that may hold at once."""
@@ -204,6 +196,6 @@ class FleetConnection:
         for member in self._table.members.values():
             await member.close()
         await asyncio.gather(*(conversation.close() for conversation in self._table.conversations))
-        self._room.set()
+        self._fullness.room.set()
         self._fleet.gone(self)
         call_back(self.callbacks.on_close, None)

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from anywire.bridge.pressure import Fullness
 from anywire.bridge.translating.held_connections import HeldConnections
 from anywire.bridge.translating.virtual_connection import CallConnection, VirtualConnection
 from anywire.errors import AnywireError
@@ -65,9 +66,7 @@ class ModernClientTransport:
         self._limits = limits
         self._peer = Peer(limits)
         self._running: dict[bytes, VirtualConnection] = {}
-        self._full: set[VirtualConnection] = set()
-        self._room = asyncio.Event()
-        self._room.set()
+        self._fullness = Fullness(self)
         self._holds: set[str] = set()
         self._closed = False
         self._closing: asyncio.Task[None] | None = None
@@ -87,7 +86,7 @@ class ModernClientTransport:
     async def send(self, message: Message | Batch, related: bytes | None = None) -> None:
         """As `post`, and wait while the server reads too slowly."""
         self.post(message, related)
-        await self._room.wait()
+        await self._fullness.room.wait()
 
     def post(self, message: Message | Batch, related: bytes | None = None) -> None:
         """Take a message of the client."""
@@ -206,14 +205,7 @@ class ModernClientTransport:
 
     def filled(self, connection: VirtualConnection, full: bool) -> None:
         """Too much waits to be sent on a connection, or no longer."""
-        before = bool(self._full)
-        (self._full.add if full else self._full.discard)(connection)
-        if self._full and not before:
-            self._room.clear()
-            self.on_full()
-        elif before and not self._full:
-            self._room.set()
-            self.on_room()
+        self._fullness.filled(connection, full)
 
     def hold_reading(self, reason: str) -> None:
         """Read no more from the server, for one of several reasons that may hold at once."""
@@ -239,7 +231,7 @@ class ModernClientTransport:
     async def _close(self) -> None:
         connections = list(self._running.values())
         self._running.clear()
-        self._room.set()
+        self._fullness.room.set()
         for connection in connections:
             connection.cancel("the client has gone")
         await asyncio.gather(*(connection.ended() for connection in connections))
