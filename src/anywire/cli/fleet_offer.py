@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from anywire.bridge.endpoint import Face, HttpAddress
 from anywire.bridge.fleet.fleet import Fleet
 from anywire.bridge.meeting.era import Era, era_of
-from anywire.bridge.meeting.upstream import Sharing, Upstream
+from anywire.bridge.meeting.upstream import Upstream
 from anywire.bridge.patience import patient
 from anywire.cli.bridge_target import entry_target
 from anywire.cli.observing import PAGES
@@ -63,8 +63,7 @@ class FleetOffer:
     def __init__(self, setup: BridgeSetup, *, over_http: bool) -> None:
         self._setup = setup
         report, limits, sharing = setup.log.reporter(), setup.limits, setup.sharing
-        # Who each client is may decide what a server shows it.
-        self._fleet = Fleet(limits, keeps_lists=sharing is not Sharing.NOBODY, discreet=over_http)
+        self._fleet = Fleet(limits, discreet=over_http)
         self.upstream = Upstream(self._fleet.target, report, limits, sharing=sharing, era=Era.HANDSHAKE)
         self._servers: Servers | None = None
         self._offered_by = ""
